@@ -2,7 +2,17 @@
 
 import sys
 
-from benchmarks import acp, exports, file_search, holding, proofs, screen, start, tool_definitions
+from benchmarks import (
+    acp,
+    exports,
+    file_search,
+    holding,
+    proofs,
+    screen,
+    start,
+    tool_definitions,
+    tool_servers,
+)
 from benchmarks.coding import command as coding
 from benchmarks.engine import command as engine
 from benchmarks.room import command as room
@@ -24,6 +34,7 @@ ALL = {
     "screen": screen.main,
     "sessions": sessions.main,
     "holding": holding.main,
+    "tool_servers": tool_servers.main,
 }
 
 

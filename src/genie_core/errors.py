@@ -23,7 +23,7 @@ GenieError
 from collections.abc import Sequence
 from typing import Final, Literal, TypeAlias
 
-from genie_core.privacy.redaction import hide_secrets
+from genie_core.privacy.redaction import hide_addresses, hide_secrets
 
 Stage: TypeAlias = Literal[
     "reasoner", "secrets", "factory", "preferences", "tools", "state", "agent"
@@ -127,6 +127,10 @@ class InvalidSetting(GenieError, ValueError):
 
     def __str__(self) -> str:
         return f"{self.name} must be {self.expected}, not {self.value!r}"
+
+    @property
+    def public(self) -> str:
+        return f"{self.name} must be {self.expected}"
 
 
 class InvalidFactory(GenieError, TypeError):
@@ -382,19 +386,21 @@ def public_summary(error: BaseException) -> str:
     """Describe an exception in one line for all members of a room.
 
     For a foreign exception this is only its class: its text may quote a request, with the address
-    and parts of the key.
+    and parts of the key. Addresses and absolute paths are hidden in any case.
     """
     if not isinstance(error, GenieError):
         return type(error).__name__
-    return hide_secrets(" ".join(error.public.split()))
+    return hide_addresses(hide_secrets(" ".join(error.public.split())))
 
 
 def tool_failure(error: BaseException) -> str:
     """Describe a tool's exception to the model that called it, which may repeat it to the room.
 
-    The tool's own words stay, since the model must act on them.
+    The tool's own words stay, since the model must act on them, but for addresses.
     """
-    return public_summary(error) if isinstance(error, GenieError) else summary(error)
+    if isinstance(error, GenieError):
+        return public_summary(error)
+    return hide_addresses(summary(error))
 
 
 def summary(error: BaseException) -> str:

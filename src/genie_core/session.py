@@ -26,7 +26,13 @@ from genie_core.runtime.tasks import check_loop, running_loop, start_task
 from genie_core.runtime.threads import first_done
 from genie_core.session_events import SessionEvent, SessionEvents
 from genie_core.storage.messages import MessageLog, load_messages
-from genie_core.validation import check_asker, check_attachments, check_message, check_setting
+from genie_core.validation import (
+    check_asker,
+    check_attachments,
+    check_message,
+    check_number,
+    check_setting,
+)
 
 __all__ = ["Execution", "GroupSession"]
 
@@ -43,7 +49,8 @@ class GroupSession:
     Messages keep the order of the calls to `handle` and `append`. Different senders are served
     concurrently. The messages of one sender are decided one after another, and the resulting
     queries answered one after another. The reasoner does not wait for the agent: a pending approval
-    delays that person's later answers, but no decision.
+    delays that person's later answers, but no decision. With `side_by_side` above 1, so many
+    queries of one sender may be answered at once, if the agent allows it; see `AgentRunner`.
 
     With a `data_store`, saved messages are loaded first, and new ones wait for that. The caller
     owns the store and may close it after `join`.
@@ -66,17 +73,21 @@ class GroupSession:
         agent_factory: AgentFactory,
         data_store: DataStore | None = None,
         preferences_source: PreferencesSource | None = None,
+        *,
+        side_by_side: int = 1,
     ) -> None:
         check_setting("id", id, str)
         check_setting("group_reasoner_factory", group_reasoner_factory, GroupReasonerFactory)
         check_setting("agent_factory", agent_factory, AgentFactory)
         check_setting("data_store", data_store, DataStore, optional=True)
         check_setting("preferences_source", preferences_source, PreferencesSource, optional=True)
+        check_number("side_by_side", side_by_side)
         self.id = id
         self._reasoner_factory = group_reasoner_factory
         self._agent_factory = agent_factory
         self._store = data_store.narrowed(id) if data_store else None
         self._preferences = preferences_source
+        self._side_by_side = side_by_side
         self._patience = WaitLimit()
         self._wishes = PreferencesLookup(preferences_source, self._patience)
         self._conversation = MessageLog(self._store)
@@ -455,6 +466,7 @@ class GroupSession:
                 agent_factory=self._agent_factory,
                 data_store=store,
                 extra_tools={"get_group_chat_messages": self.get_group_chat_messages},
+                side_by_side=self._side_by_side,
                 patience=self._patience,
             )
         return self._agents[owner, private]

@@ -99,3 +99,9 @@ def check_timeout(name: str, value: object) -> None:
     if value is None or (isinstance(value, int | float) and value > 0):
         return
     raise InvalidSetting(name, value, "a positive number of seconds")
+
+
+def check_number(name: str, value: object) -> None:
+    """Refuse anything but a positive whole number."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise InvalidSetting(name, value, "a whole number of at least 1")

@@ -70,7 +70,11 @@ def loader(settings: AssistantConfig, owner: str, folder: Path) -> EngineLoader:
     async def load() -> Engine:
         store = DataStore(folder)
         session = GroupSession(
-            "room", assistant.reasoner_factory, assistant.agent_factory, data_store=store
+            "room",
+            assistant.reasoner_factory,
+            assistant.agent_factory,
+            data_store=store,
+            side_by_side=settings.parallel_runs,
         )
 
         async def close() -> None:

@@ -166,6 +166,50 @@ async def test_a_coordinator_directs_two_agents_one_of_which_asks(
             )
 
 
+async def test_an_open_approval_does_not_hold_up_the_next_question(
+    runtime: Runtime, tmp_path: Path
+) -> None:
+    """Two answers of one person go on at once, and don't write the same file."""
+    first, second, third = "@genie note it", "@genie note that, too", "@genie go on"
+    steps = ["Look", "Write"]
+    turns = (
+        Call("write_file", {"path": "a.md", "content": "one"}),
+        Calls(
+            Call("update_plan", {"steps": steps, "done": 1}),
+            Call("write_file", {"path": "a.md", "content": "two"}),
+        ),
+        Say("a.md has to wait"),
+        Say("noted"),
+        Say("went on"),
+    )
+    (workspace := tmp_path / "workspace").mkdir()
+    async with FakeOpenAI(*turns, api_key=KEY) as server:
+        settings = config(server, runtime=runtime, workspace=workspace)
+        async with room_of_two(tmp_path, settings) as two:
+            ann = two.ann.joined
+            ann.messages.send(first)
+            proposal = await two.ann.asked()
+            ann.messages.send(second)
+            beside = await two.bob.ended(second)
+            assert beside.answer is not None, beside.error
+            assert beside.answer.text == "a.md has to wait"
+            assert "a.md is being changed by another answer" in server.requests[-1].tool_results[1]
+            assert "note it" not in server.requests[-1].texts
+            assert list(ann.state.open) == [proposal.id], "the second call was not asked about"
+            await two.bob.noted("plan: ✓ Look; ▸ Write", "write_file: a.md is being changed")
+            ann.approvals.answer(proposal.id, Answer(allow=True))
+            done = await two.bob.ended(first)
+            assert done.answer is not None, done.error
+            assert (workspace / "a.md").read_text() == "one"
+            ann.messages.send(third)
+            await two.bob.ended(third)
+            said = [each for each in server.requests[-1].texts if each in SAID]
+            assert said == ["a.md has to wait", "noted"]
+
+
+SAID = {"a.md has to wait", "noted", "went on"}
+
+
 async def test_a_saved_conversation_goes_on_whichever_library_it_was_begun_with(
     runtime: Runtime, tmp_path: Path
 ) -> None:

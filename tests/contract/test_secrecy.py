@@ -186,6 +186,9 @@ async def test_what_a_provider_says_is_shown_to_the_owner_and_nobody_else(
 ) -> None:
     """Bob is a guest whom ann's engine serves, and shares her room with a member's copy of it."""
     said = f"Incorrect API key provided: …{KEY[-4:]} (sk-…{KEY[-4:]}, ****{KEY[-4:]}), org-acme"
+    pieces = [KEY[start : start + 5] for start in range(KEY.index("zq"), len(KEY) - 4)]
+    more = (*pieces, KEY[::-1], KEY.upper(), base64.b64encode(KEY.encode()).decode(), "db.acme.lan")
+    said = f"{said} http://me:{KEY}@db.acme.lan:8443/v1 {' '.join(more)}"
     refusals = [Refuse(status, f"{said}, {status}") for status in (401, 403, 400)]
     agents = {"coder": AgentTable(description="Codes.")}
     async with FakeOpenAI(api_key=KEY) as model:
@@ -245,7 +248,7 @@ async def test_what_a_provider_says_is_shown_to_the_owner_and_nobody_else(
             # What an engine remembers stays on its owner's machine, with the address of its model.
             told.append(text.replace(gateway, "") if "engine" in file.parts else text)
     for text in told:
-        assert not [each for each in private if each in text], text
+        assert not [each for each in (*private, *more) if each in text], text
 
 
 def assert_nowhere(texts: Iterable[str]) -> None:

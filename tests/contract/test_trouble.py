@@ -58,11 +58,12 @@ async def test_tool_servers_that_die_are_told_of_and_the_room_goes_on(
                 f"'dead' {gone}",
                 f"'stdio' {gone}",
                 f"'web' {gone}",
-                "stdio_fail: it is broken",
+                "stdio_fail failed",
             )
             await two.bob.noted(*whole)  # as long as the run goes on, notes are passed on
-            for each in whole:
+            for each in (*whole, "stdio_fail: it is broken"):
                 assert len([note for note in two.ann.notes if each in note]) == 1
+            assert not any("it is broken" in note for note in two.bob.notes)
             assert two.ann.joined.approvals.answer(proposal.id, Answer(allow=True))
             exchange = await two.bob.ended("@genie try them all")
             assert exchange.answer is not None, exchange.error

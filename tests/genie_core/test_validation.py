@@ -10,6 +10,7 @@ from genie_core.validation import (
     check_asker,
     check_attachments,
     check_message,
+    check_number,
     check_setting,
     check_timeout,
 )
@@ -112,6 +113,13 @@ def test_a_setting_of_another_kind_is_refused_by_its_name() -> None:
     with pytest.raises(InvalidSetting):
         check_setting("id", None, str)
     check_setting("id", None, str, optional=True)
+
+
+@pytest.mark.parametrize("number", [0, -1, 2.0, "3", True, None])
+def test_a_number_that_is_none_is_refused_by_its_name(number: Any) -> None:
+    with pytest.raises(InvalidSetting, match="side_by_side must be a whole number of at least 1"):
+        check_number("side_by_side", number)
+    check_number("side_by_side", 3)
 
 
 @pytest.mark.parametrize("timeout", [0, -1, float("nan"), "5", []])

@@ -50,7 +50,7 @@ class AgentInfo:
 
 
 class Agent(JournalSuffices, ABC):
-    """Answers queries, one at a time, and remembers earlier ones.
+    """Answers queries and remembers earlier ones, one at a time unless it says otherwise.
 
     The engine enters `mcp()` before the first run and leaves it when the agent is closed, both in
     one task; `set_serialized` is called before `mcp()`, `get_serialized` after each run.
@@ -59,6 +59,15 @@ class Agent(JournalSuffices, ABC):
     to its journal since the last call. The engine then calls it instead of `get_serialized`, which
     the agent need not define, and `set_serialized` receives the list of all journal lines.
     """
+
+    @property
+    def runs_side_by_side(self) -> bool:
+        """Whether a run may start now while others of this agent are not over.
+
+        Each run then continues the conversation as it was when the run began, and its turns are
+        appended when it ends, so that the turns of two runs never mix.
+        """
+        return False
 
     @abstract_unless_journalled
     def get_serialized(self) -> Any:

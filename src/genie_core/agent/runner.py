@@ -3,15 +3,15 @@
 import asyncio
 import logging
 from asyncio import Future
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
-from genie_core.agent.approval import Approval, ApprovalContext
+from genie_core.agent.approval import Approval, ApprovalContext, ApprovalQueue
 from genie_core.agent.base import Agent, AgentInput, AsyncTool, CutAnswer
 from genie_core.agent.factory import AgentFactory
 from genie_core.agent.instance import Instance
@@ -41,6 +41,9 @@ MOST_ALIKE: Final = 8
 """How many agents of one name may wait for each other, so that a cycle ends."""
 
 
+BESIDE_AFTER: Final = 5.0
+"""Seconds after which a run no longer holds up the next one, where several may run."""
+
 _CUT: Final = "This answer is incomplete: the model's length limit ended it."
 
 
@@ -65,9 +68,10 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class _Reports:
-    """Forwards one agent's reports with its path."""
+    """Forwards one agent's reports with its path, and notes whether a tool works for it."""
 
     path: str
+    run: "_Run"
     execution: "Execution | None"
 
     def spent(self, usage: Usage) -> None:
@@ -75,6 +79,9 @@ class _Reports:
             self.execution.spent(self.path, usage)
 
     def doing(self, what: What, detail: str) -> None:
+        if what in _ACTIVITIES:
+            self.run.is_calling = what == "calling"
+            self.run.runner.reconsider()
         if self.execution is not None:
             self.execution.doing(self.path, what, detail)
 
@@ -102,12 +109,43 @@ class _Place:
     pool: Pool
 
 
+_ACTIVITIES: Final = frozenset({"asking", "thinking", "writing", "calling"})
+
+
 @dataclass(slots=True, eq=False)
 class _Run:
-    """The running query, for the tools called meanwhile."""
+    """A running query, for the tools called meanwhile.
+
+    `asked` are its unanswered approval requests; `is_calling`: the last that it did is a tool call.
+    """
 
     runner: "AgentRunner"
     query: Query | None
+    began: float = field(default_factory=perf_counter)
+    asked: int = 0
+    is_calling: bool = False
+
+    @property
+    def is_held_up(self) -> bool:
+        """Whether the next run need not wait for this one."""
+        return bool(self.asked or self.is_calling) or perf_counter() - self.began >= BESIDE_AFTER
+
+
+@dataclass(frozen=True, slots=True)
+class _NotingQueue:
+    """Passes approval requests on, and notes that the run waits for their answers."""
+
+    queue: ApprovalQueue
+    run: _Run
+
+    async def put(self, item: Approval, /) -> None:
+        self.run.asked += 1
+        item.ftr.add_done_callback(self._answered)
+        self.run.runner.reconsider()
+        await self.queue.put(item)
+
+    def _answered(self, _ftr: "Future[bool]") -> None:
+        self.run.asked -= 1
 
 
 _current: ContextVar[_Run | None] = ContextVar("run", default=None)
@@ -120,6 +158,10 @@ class AgentRunner(Actor[Query, Reply]):
     approval requests. The state of subagents lies below it, so that no two parents share a
     subagent. `extra_tools` are offered, besides `run_subagent`, to all agents of the hierarchy that
     direct others.
+
+    Queries are answered one after another. With `side_by_side` above 1, and an agent that allows
+    it, so many may run at once: the next one starts as soon as each earlier one waits for an
+    approval or a tool, or has run for `BESIDE_AFTER` seconds.
     """
 
     def __init__(
@@ -131,6 +173,7 @@ class AgentRunner(Actor[Query, Reply]):
         data_store: DataStore | None = None,
         extra_tools: dict[str, AsyncTool] | None = None,
         *,
+        side_by_side: int = 1,
         patience: WaitLimit | None = None,
         _place: _Place | None = None,
     ) -> None:
@@ -149,6 +192,8 @@ class AgentRunner(Actor[Query, Reply]):
         self._place = _place
         self._state = StateKeeper(self.name, key, _place.store)
         self._agent: Agent | None = None
+        self._side_by_side = side_by_side
+        self._runs: list[_Run] = []
         self._subagents: dict[Instance, AgentRunner] = {}
 
     @property
@@ -196,13 +241,17 @@ class AgentRunner(Actor[Query, Reply]):
         """Run the agent; a cancelled run is remembered up to that point."""
         assert self._agent is not None, "requests are only served inside resources()"  # noqa: S101 - an invariant of Actor
         agent = self._agent
-        began = perf_counter()
         query = AgentInput(request.text, request.attachments, request.preferences)
-        callback = request.approvals.approval_callback(self.path)
         run = _Run(self, request)
+        approvals = replace(request.approvals, queue=_NotingQueue(request.approvals.queue, run))
+        callback = approvals.approval_callback(self.path)
         _current.set(run)  # for this request's own task, and what the agent starts from it
         try:
-            with stage("agent", self.name), reporting_to(_Reports(self.path, request.execution)):
+            with (
+                self._listed(run),
+                stage("agent", self.name),
+                reporting_to(_Reports(self.path, run, request.execution)),
+            ):
                 if extends(agent, "run_streaming", "run"):
                     text = await agent.run_streaming(query, callback, request.emit)
                 else:
@@ -217,8 +266,28 @@ class AgentRunner(Actor[Query, Reply]):
             raise ActorStopped(self.name)
         if not isinstance(text, str):
             raise StageFailed("agent", self.name, f"answered with {type(text).__name__}, not text")
-        elapsed, cut = perf_counter() - began, isinstance(text, CutAnswer)
+        elapsed, cut = perf_counter() - run.began, isinstance(text, CutAnswer)
         return Reply(str(text), elapsed, self._remember(agent), cut)
+
+    def may_start_beside(self) -> bool:
+        """Whether the next query may start while others run; see the class."""
+        return (
+            len(self._runs) == self.serving < self._side_by_side
+            and self._agent is not None
+            and getattr(self._agent, "runs_side_by_side", False)
+            and all(run.is_held_up for run in self._runs)
+        )
+
+    @contextmanager
+    def _listed(self, run: _Run) -> Iterator[None]:
+        """Count a run as running, and let the next one start once it takes long."""
+        self._runs.append(run)
+        timer = asyncio.get_running_loop().call_later(BESIDE_AFTER, self.reconsider)
+        try:
+            yield
+        finally:
+            timer.cancel()
+            self._runs.remove(run)
 
     def invoke(self, input: AgentInput, context: ApprovalContext) -> "Future[str]":  # noqa: A002 - as in Agent.run
         """Send a query whose approvals `context` asks for; the future is the answer's text.

@@ -1,6 +1,7 @@
 """Building the reasoner, the answering agent, and the agents that it directs."""
 
 import asyncio
+import os
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
@@ -34,7 +35,9 @@ from genie_core.assistant.models.options import (
 from genie_core.assistant.models.registry import ModelBinding, ModelRegistry
 from genie_core.assistant.models.switchable import SwitchableAgent, SwitchableReasoner
 from genie_core.assistant.offline.agent import OfflineAgent
+from genie_core.assistant.offline.answer import found_here
 from genie_core.assistant.offline.reasoner import OfflineReasoner
+from genie_core.assistant.policy.effects import effects_of
 from genie_core.assistant.policy.policy import denied_addresses, path_rules
 from genie_core.assistant.programs import check_sandbox, command_access, file_access, program_of
 from genie_core.assistant.prompts import for_coordinator, for_owner, load_prompt
@@ -52,10 +55,12 @@ from genie_core.assistant.tools.catalog import (
 )
 from genie_core.assistant.tools.chat.room import RoomTools
 from genie_core.assistant.tools.files.changes import FileChanges
+from genie_core.assistant.tools.files.claims import ClaimingAgent, FileClaims
 from genie_core.assistant.tools.files.workspace import Workspace
 from genie_core.assistant.tools.shell.jobs import Jobs
 from genie_core.message import SYSTEM
 from genie_core.reasoner import GroupReasoner, GroupReasonerFactory
+from genie_core.room.engine.policy import ToolCall
 from genie_core.runtime.agent_options import AgentOptions
 from genie_core.runtime.garbage_collector import importing
 from genie_core.runtime.progress import REASONER
@@ -253,6 +258,7 @@ class AssistantBuilder:
     meter: BudgetMeter
     secrets: SecretsProvider | None
     changes: FileChanges = field(default_factory=FileChanges)
+    claims: FileClaims = field(default_factory=FileClaims)
     jobs: Jobs = field(default_factory=Jobs)
     options: AgentOptions = field(default_factory=AgentOptions)
     """The options of the answering agent, if that is a program."""
@@ -404,7 +410,7 @@ class AssistantBuilder:
                 program = SwitchableAgent(
                     lambda _: self._on_program(role, tools), lambda: (1, "acp")
                 )
-                return BudgetedAgent(program, self.meter)
+                return self._guarded(role, program)
 
             def make(runtime: Runtime) -> Agent:
                 choice = self.models.binding(role.model, role.runtime).choice
@@ -416,9 +422,23 @@ class AssistantBuilder:
                 binding = self.models.binding(role.model, role.runtime)
                 return self.models.version, binding.runtime
 
-            return BudgetedAgent(SwitchableAgent(make, now), self.meter)
+            return self._guarded(role, SwitchableAgent(make, now))
 
         return create_agent
+
+    def _guarded(self, role: Role, agent: Agent) -> Agent:
+        """Keep an agent within the budget, and off the files of other running answers."""
+        return ClaimingAgent(
+            BudgetedAgent(agent, self.meter), self.claims, partial(self._written, role.name)
+        )
+
+    def _written(self, agent: str, tool: str, arguments: dict[str, Any]) -> Sequence[str]:
+        """Return the files of the workspace that a call writes."""
+        risk = RISKS.get(tool, "unknown")
+        if risk != "write":
+            return ()
+        call = ToolCall("", agent, tool, arguments)
+        return effects_of(self.workspace_of(agent), call, risk).targets("write")
 
     def _present(self) -> Sequence[str]:
         return self.members[-1]() if self.members else ()
@@ -455,7 +475,8 @@ class AssistantBuilder:
 
     def _on_pydantic_ai(self, role: Role, choice: ModelChoice, tools: list[AsyncTool]) -> Agent:
         if not choice.name:
-            return OfflineAgent(tools)
+            keys = {**os.environ, **self.models.keys}
+            return OfflineAgent(tools, partial(found_here, keys, os.environ.get("PATH", "")))
         from genie_core.agent.provider.pydantic_ai import DefaultAgent
 
         fallback = self._fallback_of(choice)

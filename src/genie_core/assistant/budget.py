@@ -8,8 +8,9 @@ from math import floor
 from typing import Any
 
 from genie_core.agent.approval import ApprovalCallback, Verdict, ask_about
-from genie_core.agent.base import Agent, AgentInput
+from genie_core.agent.base import Agent
 from genie_core.assistant.config import Budget
+from genie_core.assistant.forwarding import ForwardingAgent
 from genie_core.errors import GenieError
 from genie_core.message import Message
 from genie_core.reasoner.base import GroupReasoner, Response
@@ -163,47 +164,23 @@ class _BudgetedCallback:
         return await ask_about(self.callback, tool_name, tool_args, schema)
 
 
-class BudgetedAgent(Agent):
+class BudgetedAgent(ForwardingAgent):
     """An agent that asks its owner before it exceeds the budget.
 
     Checks at the start of a run and before each tool call, since a model request follows both. A
-    refusal ends the run with `BudgetUsedUp`. Has `get_new_messages` only if the inner agent has.
+    refusal ends the run with `BudgetUsedUp`.
     """
 
     def __init__(self, inner: Agent, meter: BudgetMeter) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._meter = meter
         self._usage = _UsageRecorder(meter)
-        if (news := getattr(inner, "get_new_messages", None)) is not None:
-            self.get_new_messages: Callable[[], list[Any]] = news
-
-    def get_serialized(self) -> Any:
-        return self._inner.get_serialized()
-
-    def set_serialized(self, state: Any) -> None:
-        self._inner.set_serialized(state)
 
     @asynccontextmanager
-    async def mcp(self) -> AsyncIterator["BudgetedAgent"]:
-        async with self._inner.mcp():
-            yield self
-
-    async def run(self, input: AgentInput, callback: ApprovalCallback) -> str:  # noqa: A002 - the contract's name
+    async def around(self, callback: ApprovalCallback) -> AsyncIterator[ApprovalCallback]:
         with also_reporting_to(self._usage):
-            return await self._inner.run(input, await self._admitted(callback))
-
-    async def run_streaming(
-        self,
-        input: AgentInput,  # noqa: A002 - the contract's name
-        callback: ApprovalCallback,
-        emit: Callable[[str], None],
-    ) -> str:
-        with also_reporting_to(self._usage):
-            return await self._inner.run_streaming(input, await self._admitted(callback), emit)
-
-    async def _admitted(self, callback: ApprovalCallback) -> ApprovalCallback:
-        await self._meter.admit(callback, self._usage.largest)
-        return _BudgetedCallback(callback, self._meter, self._usage)
+            await self._meter.admit(callback, self._usage.largest)
+            yield _BudgetedCallback(callback, self._meter, self._usage)
 
 
 class BudgetedReasoner(GroupReasoner):

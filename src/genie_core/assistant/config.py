@@ -166,6 +166,8 @@ class AssistantConfig:
     name it is the reasoner's model. `own_texts` is the folder of the person's AGENTS.md, skills and commands.
     `private_files` are patterns of files that are private beside those known by their names.
 
+    Up to `parallel_runs` questions of one person are answered at once.
+
     With a `program`, that installed program answers; its name is empty for a known one that has no
     entry in the settings. Without a model, it answers the messages that are addressed to the
     assistant.
@@ -195,6 +197,7 @@ class AssistantConfig:
     reasoner_options: ModelOptions = ModelOptions()
     fallback: ModelChoice = ModelChoice()
     summary: ModelChoice = ModelChoice()
+    parallel_runs: int = 3
 
     @property
     def decided_by_mention(self) -> bool:

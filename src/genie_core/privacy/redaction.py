@@ -38,6 +38,20 @@ _BEHIND_ITS_NAME: Final = r"""(?ix)
     """
 
 
+_ADDRESS: Final = r"""(?ix)
+    \b[a-z][a-z0-9+.\-]{1,20}://[^\s"'<>]+         # an address with its scheme
+    | (?<![\w.:])(?: \d{1,3}\. ){3}\d{1,3}(?: :\d{1,5} )?(?![\w.]*\w)
+    | \[ [0-9a-f]*:[0-9a-f:]*:[^\]\s]* \](?: :\d{1,5} )?   # IPv6 in brackets
+    | (?<![\w.:])(?: (?: [0-9a-f]{1,4}: ){3,7} | (?: [0-9a-f]{1,4}: )+: | :: )[0-9a-f][0-9a-f:.]*
+    | (?<![\w.\-/])(?: localhost | [\w\-]+(?: \.[\w\-]+ )*
+        \.(?! (?: c|cfg|cpp|css|csv|go|h|html|ini|java|js|json|log|md|py|rb|rs|sh|toml|ts|txt|ya?ml ): )[\w\-]+
+      ):\d{2,5}\b                                  # a host with its port, but no line of a file
+    | (?<![\w.\-/])(?: localhost | [\w\-]+(?: \.[\w\-]+ )*\.(?: local | internal | lan | corp | home ) )\b
+    | (?<![\w.\-/~])(?: ~ | [a-z]: )?(?: [/\\][\w.@\-]+ ){2,}[/\\]?   # a path of the owner's machine
+    """
+
+ADDRESS: Final = "[address]"
+
 _LARGEST_NUMBER: Final = 4096
 """Bits of a number that is looked into; writing down a larger one takes long, or is refused."""
 
@@ -48,6 +62,11 @@ def hide_secrets(text: str) -> str:
     """Replace everything that looks like a secret, or is a known one, by `HIDDEN`."""
     text = _compiled(_BY_ITSELF).sub(HIDDEN, mask_known(text))
     return _compiled(_BEHIND_ITS_NAME).sub(rf"\1{HIDDEN}", text)
+
+
+def hide_addresses(text: str) -> str:
+    """Replace addresses, hosts with a port, and absolute paths by `ADDRESS`."""
+    return _compiled(_ADDRESS).sub(ADDRESS, text)
 
 
 def know(values: Iterable[str] | Mapping[str, str]) -> None:

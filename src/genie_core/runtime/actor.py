@@ -40,7 +40,8 @@ class Actor(ABC, Generic[Request, Reply]):
     request starts a new task. If entering fails, only one request fails with it: the next one tries
     again. Once `patience` is limited, entering that takes too long is not retried.
 
-    Each request is served with the context variables of its sender.
+    Each request is served with the context variables of its sender. A subclass may let a request
+    start while others are served; see `may_start_beside`.
 
     Cancelling a reply cancels the request: a waiting request is skipped, and entering or `serve` is
     cancelled if it works for this request. Other requests are not affected.
@@ -60,7 +61,9 @@ class Actor(ABC, Generic[Request, Reply]):
         self._mailbox: deque[_Letter[Request, Reply]] = deque()
         self._task: Task[None] | None = None
         self._news: Future[None] | None = None
-        self._serving: Task[Reply] | None = None
+        self._attended: set[Task[None]] = set()  # one for each request that is served
+        self._serving: set[Task[Reply]] = set()
+        self._left_behind = False
         self._abandoned: dict[Task[Reply], Request] = {}
         self._stopping = False
 
@@ -80,6 +83,11 @@ class Actor(ABC, Generic[Request, Reply]):
         return self._task is not None
 
     @property
+    def serving(self) -> int:
+        """The number of requests that are being served, or are about to be."""
+        return len(self._attended)
+
+    @property
     def abandoned(self) -> list[Request]:
         """The requests whose work was left running."""
         return list(self._abandoned.values())
@@ -91,6 +99,17 @@ class Actor(ABC, Generic[Request, Reply]):
     @abstractmethod
     async def serve(self, request: Request) -> Reply:
         """Do the work for one request."""
+
+    def may_start_beside(self) -> bool:
+        """Whether the next request may start while others are served; never by default.
+
+        Asked again whenever a request comes or ends, and after `reconsider`.
+        """
+        return False
+
+    def reconsider(self) -> None:
+        """Ask `may_start_beside` again if a request waits."""
+        self._wake()
 
     def submit(self, request: Request) -> "Future[Reply]":
         """Add a request to the mailbox and return a future for its reply.
@@ -114,7 +133,7 @@ class Actor(ABC, Generic[Request, Reply]):
 
         Returns whether they will be left, unless a request comes first.
         """
-        idle = self._news is not None and not self._news.done()
+        idle = not self._attended and self._news is not None and not self._news.done()
         self._wake()
         return idle
 
@@ -140,7 +159,7 @@ class Actor(ABC, Generic[Request, Reply]):
 
         An abandoned task must change nothing: another one may have replaced it.
         """
-        return asyncio.current_task() is self._serving
+        return asyncio.current_task() in self._serving
 
     async def _work(self) -> None:
         while (letter := self._next_letter()) is not None:
@@ -165,24 +184,55 @@ class Actor(ABC, Generic[Request, Reply]):
 
     async def _serve_until_idle(self, held: ResourceTask) -> None:
         held.task.add_done_callback(self._wake)
+        self._left_behind = False
         try:
             while await self._has_mail(held):
                 letter = self._mailbox.popleft()
-                if not letter.reply.done() and not await self._serve_letter(letter):
-                    return
+                if not letter.reply.done():
+                    self._attend(letter)
         finally:  # an abandoned one must not wake those that wait with its successor
             held.task.remove_done_callback(self._wake)
+            await self._end_attended()
 
     async def _has_mail(self, held: ResourceTask) -> bool:
-        if not (self._mailbox or self._stopping or held.task.done()):
-            await self._wait_for_news()
-        return bool(self._mailbox) and not held.task.done()
+        """Wait until the next request may be served; False once the resources are to be left.
 
-    async def _wait_for_news(self) -> None:
-        """Wait for `_wake`, at most for the idle timeout."""
+        Those that are served keep the resources until they end.
+        """
+        while self._attended:
+            if self._mailbox and self._is_fit(held) and self.may_start_beside():
+                return True
+            await self._wait_for_news(None)
+        if not (self._mailbox or self._stopping) and self._is_fit(held):
+            await self._wait_for_news(self._idle_timeout)
+        return bool(self._mailbox) and self._is_fit(held)
+
+    def _is_fit(self, held: ResourceTask) -> bool:
+        return not (held.task.done() or self._left_behind)
+
+    def _attend(self, letter: _Letter[Request, Reply]) -> None:
+        task = start_task(self._serve_letter(letter), name=f"{self._name}: attending")
+        self._attended.add(task)
+        task.add_done_callback(self._attended_ended)
+
+    def _attended_ended(self, task: "Task[None]") -> None:
+        self._attended.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("%s broke while it served a request", self._name, exc_info=error)
+        self._wake()
+
+    async def _end_attended(self) -> None:
+        """End what is still served, which happens only if the worker is cancelled."""
+        for task in self._attended:
+            task.cancel()
+        if self._attended:
+            await asyncio.wait(set(self._attended))
+
+    async def _wait_for_news(self, seconds: float | None) -> None:
+        """Wait for `_wake`, at most so many seconds."""
         loop = asyncio.get_running_loop()
         self._news = loop.create_future()
-        timer = loop.call_later(self._idle_timeout, self._wake) if self._idle_timeout else None
+        timer = loop.call_later(seconds, self._wake) if seconds else None
         try:
             await self._news
         finally:
@@ -194,21 +244,21 @@ class Actor(ABC, Generic[Request, Reply]):
         if self._news is not None and not self._news.done():
             self._news.set_result(None)
 
-    async def _serve_letter(self, letter: _Letter[Request, Reply]) -> bool:
-        """Serve one request; False if its work had to be left running."""
+    async def _serve_letter(self, letter: _Letter[Request, Reply]) -> None:
+        """Serve one request, until its work ends or has to be left running."""
         work = start_task(
             self.serve(letter.request), name=f"{self._name}: request", context=letter.context
         )
-        self._serving = work
+        self._serving.add(work)
         try:
             await _done_or_cancelled(work, letter.reply)
         finally:
-            self._serving = None
+            self._serving.discard(work)
             if work.done():
                 _pass_on(work, letter.reply, self._name)
             else:
+                self._left_behind = True
                 self._leave_behind(work, letter)
-        return work.done()
 
     def _leave_behind(self, work: "Task[Reply]", letter: _Letter[Request, Reply]) -> None:
         log.warning("%s does not end though it was cancelled; going on without it", self._name)

@@ -211,6 +211,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     ask: bool = False
     announce: bool = True
     grace: Annotated[float, msgspec.Meta(ge=0, le=3_600)] = 10.0
+    parallel_runs: Annotated[int, msgspec.Meta(ge=1, le=20)] = 3
     budget: BudgetTable = BudgetTable()
     tool_limits: ToolLimitsTable = ToolLimitsTable()
     sandbox: SandboxTable = SandboxTable()
@@ -260,6 +261,7 @@ def assistant_config(settings: Settings, locations: Locations) -> AssistantConfi
         sandbox=settings.sandbox.sandbox(locations),
         budget=settings.budget.budget(),
         rooms=locations.sessions,
+        parallel_runs=settings.parallel_runs,
     )
     if not settings.agent:
         return config

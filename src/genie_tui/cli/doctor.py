@@ -6,6 +6,7 @@ import os
 import shutil
 import socket
 import tempfile
+import time
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -68,6 +69,7 @@ def check_system(
         _network(),
         _assistant(settings, locations, env),
         *_agents(settings, env),
+        *_servers(settings, locations, env),
         _commands(settings, locations),
         _port(settings),
     ]
@@ -219,6 +221,33 @@ def _agents(settings: Settings, env: Mapping[str, str]) -> Iterator[CheckResult]
             yield CheckResult("agent", text, is_absent=True)
 
 
+def _servers(
+    settings: Settings, locations: Locations, env: Mapping[str, str]
+) -> Iterator[CheckResult]:
+    """Check the programs and placeholders of the tool servers in use; none is started or asked."""
+    from genie_core.assistant.agents import roles_of
+    from genie_core.assistant.servers.config_file import load_servers
+    from genie_core.assistant.servers.launch import lacks
+
+    try:
+        config = assistant_config(settings, locations)
+        if settings.mcp and config.servers_file and not config.servers_file.exists():
+            yield CheckResult("servers", f"mcp: file not found: {config.servers_file}", ok=False)
+        roles = roles_of(config, load_servers(config.servers_file), "")
+        keys = names_at_hand(settings.name or default_name(), locations, env)
+    except GenieError as error:
+        yield CheckResult("servers", str(error), ok=False)
+        return
+    for spec in {each.name: each for role in roles for each in role.servers}.values():
+        problems = [
+            f"{config.servers_file}, line {spec.line}: {each}" for each in lacks(spec, keys, env)
+        ]
+        yield from (CheckResult("servers", each, ok=False) for each in problems)
+        if not problems:
+            how = "has all that its address needs" if spec.url else f"starts {spec.command}"
+            yield CheckResult("servers", f"{spec.name} {how}; it was not asked")
+
+
 def _commands(settings: Settings, locations: Locations) -> CheckResult:
     from genie_core.assistant.tools.shell.sandbox import describe_sandbox, find_backend
 
@@ -277,7 +306,7 @@ def check_models(
         _say(out, "BAD", "assistant", str(error))
         return 1
     os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")
-    from genie_core.assistant.models.probe import subjects_of
+    from genie_core.assistant.models.probe import load_libraries, subjects_of
 
     subjects = subjects_of(config)
     if not subjects:
@@ -285,7 +314,16 @@ def check_models(
         _say(out, "ok ", "model", f"none is set: {answers} answers, and nothing was asked")
         return 0
     names = " and ".join(dict.fromkeys(subject.choice.name for subject in subjects))
-    _say(out, "...", "model", f"asking {names}, with a few small requests each")
+    began = time.monotonic()
+    load_libraries(subjects)
+    seconds = time.monotonic() - began
+    _say(
+        out,
+        "...",
+        "model",
+        f"asking {names}, with a few small requests each; loading the libraries took {seconds:.1f} s, "
+        "which is not in the times below",
+    )
     out.flush()
     logging.getLogger().addHandler(logging.NullHandler())  # what SDKs log is in what they raise
     with warnings.catch_warnings():

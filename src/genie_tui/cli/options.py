@@ -35,7 +35,7 @@ examples:
   genie-tui backup genie.zip             write all sessions, keys and settings to a file
   genie-tui id                           show your name and the words of your key
   genie-tui secrets set OPENAI_API_KEY   keep a key where only you can read it
-  genie-tui doctor                       check terminal, folders, key, network, agents, model and port
+  genie-tui doctor                       check terminal, folders, key, network, agents, tool servers, model and port
   genie-tui doctor --model               ask the models that are set whether they can do their work
   genie-tui keys                         print the keys of every action, to change them in keys.toml
   genie-tui config set model ollama:qwen3    change a setting for good; config show lists them
@@ -104,7 +104,7 @@ _USED: Final[Mapping[str, frozenset[str]]] = {
         {
             "name", "agent", "model", "base_url", "api_key_env", "runtime", "reasoner_model",
             "reasoner_base_url", "reasoner_api_key_env",
-            "template", "workspace", "port", "keymap",
+            "template", "workspace", "port", "keymap", "mcp", "servers", "tools", "agents", "sandbox",
         }
     ),
     "id": frozenset({"name"}),
@@ -482,7 +482,9 @@ def _add_commands(add: AddPart) -> None:
     acp.add_argument("--guest", action="store_true", help="bring no engine; the host's answers")
     acp.set_defaults(command="acp")
 
-    doctor = add("doctor", "check terminal, folders, key, network, agents, model and port")
+    doctor = add(
+        "doctor", "check terminal, folders, key, network, agents, tool servers, model and port"
+    )
     _add_settings(doctor, "doctor")
     doctor.add_argument("--port", type=_port, help="the port to check")
     doctor.add_argument(

@@ -20,9 +20,11 @@ from genie_core.agent import (
     ApprovalContext,
     AsyncTool,
 )
+from genie_core.agent import runner as agent_runner
 from genie_core.agent.runner import Query
 from genie_core.datastore import DataStore
 from genie_core.errors import GenieError, StageFailed, StateError, UnknownAgent
+from genie_core.runtime.progress import doing
 from genie_core.session import GroupSession
 from genie_core.testing import Emit, ScriptedAgent, agent_factory, reasoner_factory
 
@@ -487,3 +489,85 @@ async def test_an_answer_is_given_and_remembered_though_tool_servers_break_meanw
     assert len(made) == 2
     runner.stop()
     await runner.join()
+
+
+class Sociable(ScriptedAgent):
+    """Answers several queries at a time."""
+
+    runs_side_by_side = True
+
+
+class Desk:
+    """A runner, and what is asked of its agent: to wait for an answer, a tool or itself."""
+
+    def __init__(self, side_by_side: int, kind: type[ScriptedAgent] = Sociable) -> None:
+        self.approvals: asyncio.Queue[Approval] = asyncio.Queue()
+        self.may_end = asyncio.Event()
+        factory = AgentFactory(lambda _secrets: kind(self._run))
+        self.runner = AgentRunner("system", "system", "ann", factory, side_by_side=side_by_side)
+
+    def ask(self, text: str) -> "asyncio.Future[Any]":
+        return self.runner.submit(query(text, self.approvals))
+
+    async def _run(self, input: AgentInput, callback: ApprovalCallback, _emit: Emit) -> str:  # noqa: A002 - as in Agent.run
+        if input.query == "approval":
+            await callback("write_file", {})
+        elif input.query == "tool":
+            doing("calling", "run_command")
+            await self.may_end.wait()
+        elif input.query == "long":
+            await self.may_end.wait()
+        return input.query
+
+
+async def test_a_run_that_waits_holds_up_the_next_one_by_default() -> None:
+    desk = Desk(1)
+    first, second = desk.ask("approval"), desk.ask("quick")
+    approval = await desk.approvals.get()
+    await asyncio.wait({second}, timeout=0.05)
+    assert not second.done()
+    approval.approve()
+    assert [(await first).text, (await second).text] == ["approval", "quick"]
+
+
+@pytest.mark.parametrize("waits_for", ["approval", "tool"])
+async def test_the_next_run_starts_beside_one_that_waits(waits_for: str) -> None:
+    desk = Desk(3)
+    first, second = desk.ask(waits_for), desk.ask("quick")
+    assert (await second).text == "quick"
+    assert not first.done()
+    desk.may_end.set()
+    if waits_for == "approval":
+        (await desk.approvals.get()).deny("no")
+    assert (await first).text == waits_for
+
+
+async def test_the_next_run_starts_beside_one_that_takes_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    desk = Desk(2)
+    first, second = desk.ask("long"), desk.ask("quick")
+    await asyncio.wait({second}, timeout=0.05)
+    assert not second.done(), "the first one is not held up by anything"
+    desk.may_end.set()
+    assert [(await first).text, (await second).text] == ["long", "quick"]
+    monkeypatch.setattr(agent_runner, "BESIDE_AFTER", 0.01)
+    desk.may_end.clear()
+    first, second = desk.ask("long"), desk.ask("quick")
+    assert (await second).text == "quick"
+    assert not first.done()
+    desk.may_end.set()
+    await first
+
+
+async def test_no_more_runs_than_the_limit_start_and_none_of_an_agent_that_cannot() -> None:
+    desk, single = Desk(2), Desk(2, ScriptedAgent)
+    held = [desk.ask("approval"), desk.ask("approval"), desk.ask("quick")]
+    alone = [single.ask("approval"), single.ask("quick")]
+    asked = [await desk.approvals.get(), await desk.approvals.get(), await single.approvals.get()]
+    await asyncio.wait({held[2], alone[1]}, timeout=0.05)
+    assert not held[2].done()
+    assert not alone[1].done()
+    for approval in asked:
+        approval.approve()
+    await asyncio.gather(*held, *alone)

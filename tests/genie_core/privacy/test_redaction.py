@@ -7,6 +7,7 @@ import pytest
 from genie_core.privacy import redaction
 from genie_core.privacy.known_secrets import HIDDEN, KnownSecrets
 from genie_core.privacy.redaction import (
+    hide_addresses,
     hide_secrets,
     know,
     mask_known,
@@ -120,3 +121,21 @@ def test_what_was_hidden_is_put_back_into_what_a_person_edited(known: str) -> No
         "left": f"{HIDDEN}{HIDDEN}",
         "new": HIDDEN,
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("cannot reach http://u:p@llm.corp.example:8443/v1?x=1 now", "cannot reach [address] now"),
+        ("10.0.0.7:5432 and 10.0.0.7 refused", "[address] and [address] refused"),
+        ("::1, fe80::1 and [fe80::1%eth0]:80", "[address], [address] and [address]"),
+        ("db.example.org:5432 or localhost refused", "[address] or [address] refused"),
+        ("nas.local is off", "[address] is off"),
+        ("can't write /home/ann/rooms/x: no space", "can't write [address]: no space"),
+        (r"C:\Users\ann\x is gone", "[address] is gone"),
+        ("model 'gpt-4.1' at 12:30:45, ratio 1:2", "model 'gpt-4.1' at 12:30:45, ratio 1:2"),
+        ("docs/x.md:12 and app.py:100 say and/or", "docs/x.md:12 and app.py:100 say and/or"),
+    ],
+)
+def test_addresses_and_paths_of_a_machine_are_hidden(text: str, shown: str) -> None:
+    assert hide_addresses(text) == shown

@@ -455,3 +455,52 @@ async def test_each_request_has_the_context_variables_of_whoever_submitted_it() 
     asker.set("carol")
     assert await asyncio.gather(*replies) == ["alice", "bob"]
     assert asker.get() == "carol"
+
+
+class Sociable(Worker):
+    """Serves two requests at a time, once it is allowed."""
+
+    allowed = False
+
+    def may_start_beside(self) -> bool:
+        return self.allowed and self.serving < 2
+
+
+def until(event: asyncio.Event, text: str) -> Work:
+    async def work() -> str:
+        await event.wait()
+        return text
+
+    return work
+
+
+async def test_a_request_starts_beside_another_when_it_may() -> None:
+    worker, gate = Sociable(idle_timeout=1e-3), asyncio.Event()
+    slow, fast = worker.submit(until(gate, "slow")), worker.submit(says("fast"))
+    _, pending = await asyncio.wait({slow, fast}, timeout=0.05)
+    assert pending == {slow, fast}
+    worker.allowed = True
+    worker.reconsider()
+    assert await fast == "fast"
+    assert not worker.rest(), "it still works"
+    assert not slow.done()
+    second, third = worker.submit(until(gate, "second")), worker.submit(says("third"))
+    await asyncio.wait({third}, timeout=0.05)
+    assert not third.done(), "two are served already"
+    second.cancel()
+    assert await third == "third"
+    gate.set()
+    assert await slow == "slow"
+    await asyncio.wait_for(worker.closed.wait(), 50)
+    assert worker.log == ["open", "close"]
+
+
+async def test_stopping_waits_for_all_that_are_served() -> None:
+    worker, gate = Sociable(), asyncio.Event()
+    worker.allowed = True
+    replies = [worker.submit(until(gate, text)) for text in ("a", "b", "c")]
+    await asyncio.sleep(0)
+    worker.stop()
+    gate.set()
+    await worker.join()
+    assert [await reply for reply in replies] == ["a", "b", "c"]

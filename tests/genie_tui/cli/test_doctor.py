@@ -1,4 +1,5 @@
 import io
+import json
 import resource
 import socket
 import sys
@@ -14,6 +15,7 @@ from genie_core.assistant.tools.shell.sandbox import SandboxBackend
 from genie_core.settings.locations import find_locations
 from genie_core.settings.model import AgentTable, SandboxTable, Settings
 from genie_tui.cli.doctor import check_system
+from genie_tui.cli.main import main
 from genie_tui.screen_size import terminal_problem
 
 
@@ -186,3 +188,52 @@ def test_mistakes_in_the_keys_are_found(tmp_path: Path) -> None:
     found = report(tmp_path)["keys"]
     assert found.startswith("BAD")
     assert found.endswith("[room] fynd: there is no such action; did you mean 'find'?")
+
+
+def test_programs_and_placeholders_of_tool_servers_are_checked(tmp_path: Path) -> None:
+    file = tmp_path / "servers.json"
+    servers = {
+        "works": {"command": sys.executable},
+        "absent": {"command": "no-such-program"},
+        "keyless": {"url": "https://tracker.example/mcp?key=${TRACKER_KEY}"},
+    }
+    file.write_text(json.dumps({"mcpServers": servers}, indent=1))
+    settings = Settings(name="ann", mcp=str(file))
+    out = io.StringIO()
+    env = {"PATH": "/usr/bin:/bin"}
+    assert check_system(settings, find_locations({"GENIE_HOME": str(tmp_path)}), env, out) == 1
+    works, absent, keyless = [
+        line for line in out.getvalue().splitlines() if line.split()[1] == "servers"
+    ]
+    assert works.startswith("ok")
+    assert "works starts" in works
+    assert "not asked" in works
+    assert absent.startswith("BAD")
+    assert "'no-such-program' is not on PATH" in absent
+    assert "line 6" in absent
+    assert keyless.startswith("BAD")
+    assert "needs TRACKER_KEY" in keyless
+    assert "servers" not in report(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--workspace", "/no/such/folder"], "the workspace /no/such/folder cannot be used"),
+        (["--set", "mcp=/no/such.json"], "/no/such.json"),
+        (["--set", "servers=wiki"], "wiki"),
+        (["--template", "no_such"], "no_such"),
+        (["--agent", "no_such"], "no_such"),
+    ],
+)
+def test_the_options_that_it_is_given_are_used(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    options: list[str],
+    said: str,
+) -> None:
+    monkeypatch.setenv("GENIE_HOME", str(tmp_path))
+    assert main(["doctor", *options]) == 1
+    bad = [line for line in capsys.readouterr().out.splitlines() if line.startswith("BAD")]
+    assert any(said in line for line in bad), bad

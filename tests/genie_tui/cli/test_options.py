@@ -77,7 +77,7 @@ def test_options_may_stand_before_and_after_the_command() -> None:
         (["--workspace", "x", "config", "path"], ["--workspace has no effect"]),
         (["config", "--model", "x:y", "set", "port", "1"], ["--model has no effect"]),
         (["--set", "budget.money=2", "doctor"], ["--set budget.money has no effect"]),
-        (["doctor", "--set", "tools=calculate"], ["--set tools has no effect"]),
+        (["doctor", "--set", "notify=none"], ["--set notify has no effect"]),
         (["--theme", "x", "doctor"], ["--theme has no effect"]),
         (["host", "--port", "0"], ["1 to 65535"]),
         (["host", "--port", "x"], ["1 to 65535"]),

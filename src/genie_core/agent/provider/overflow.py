@@ -73,6 +73,13 @@ class ShortenedHistory:
         if self._compaction is not None:
             self.summary = await self._compaction.summary_of(entries(self.turns))
 
+    def for_next_run(self) -> "ShortenedHistory":
+        """Return one for another run, which knows what was measured."""
+        other = ShortenedHistory(self._compaction)
+        other._size = self._size
+        other._refused = self._refused
+        return other
+
     def deepen(self, turns: int) -> bool:
         """Drop half of the turns, or half of those left.
 

@@ -6,7 +6,7 @@ from typing import Final, Protocol
 
 from genie_core.agent.provider.failures import without_secrets
 from genie_core.errors import GenieError, StageFailed, public_summary, summary
-from genie_core.runtime.progress import bare, note
+from genie_core.runtime.progress import bare, doing, note
 
 log = logging.getLogger(__name__)
 
@@ -46,8 +46,13 @@ class Watch(Protocol):
     """Receives the state of one connection to a tool server, and decides about retries.
 
     Called on the event loop; must not block. A run goes on without a monitored server even if no
-    other one works, since its monitor can tell people.
+    other one works, since its monitor can tell people. With `patience`, a run waits so many seconds
+    for its start, and then goes on; the tools come when it is ready.
     """
+
+    @property
+    def patience(self) -> float | None:
+        """Seconds that a run waits for the start; None for `START_TIMEOUT`, which is an outage."""
 
     def paused(self) -> Paused | None:
         """Return why the server is paused; None if it may be started."""
@@ -70,6 +75,8 @@ class Watch(Protocol):
 
 class Unwatched:
     """The default without a monitor: a server may be tried again at once."""
+
+    patience: None = None
 
     def paused(self) -> None:
         """Never."""
@@ -121,11 +128,30 @@ def has_ended(error: BaseException | None) -> bool:
 
 
 def notice(server: str, error: Exception) -> str:
-    """Return what the model reads instead of tools or a result."""
+    """Return what the model reads instead of tools or a result; it may repeat it to the room."""
+    why = public_reason(error) or "its owner sees why"
     return (
-        f"The tools of the server {shown(server)} cannot be used at the moment ({reason(error)}). "
+        f"The tools of the server {shown(server)} cannot be used at the moment ({why}). "
         "Do without them, and say so if the answer suffers."
     )
+
+
+def waiting_notice(server: str) -> str:
+    """Return what the model reads instead of the tools of a server that is still starting."""
+    return (
+        f"The tools of the server {shown(server)} are not there yet: it is still starting, and they "
+        "appear when it is ready. Do without them, and say so if the answer suffers."
+    )
+
+
+def note_waiting(server: str) -> None:
+    """Report that a run goes on while a server still starts."""
+    doing("note", f"tool server {shown(server)} is still starting; its tools come when it is ready")
+
+
+def note_ready(server: str) -> None:
+    """Report that a server that the run does not wait for has started."""
+    doing("note", f"tool server {shown(server)} is ready")
 
 
 def note_outage(server: str, error: Exception) -> None:

@@ -82,7 +82,7 @@ async def discover(keys: Mapping[str, str], servers: Sequence[Local] = LOCAL) ->
     `OPENAI_BASE_URL` counts. Takes about a second at most and raises nothing.
     """
     found = await asyncio.gather(_offers_at(keys), *(_offers_of(server) for server in servers))
-    return [offer for offers in found for offer in offers] + _offers_for(keys)
+    return [offer for offers in found for offer in offers] + offers_for(keys)
 
 
 def local_address(choice: ModelChoice, env: Mapping[str, str]) -> str:
@@ -128,7 +128,8 @@ async def _offers_at(keys: Mapping[str, str]) -> list[ModelOffer]:
     return offers
 
 
-def _offers_for(keys: Mapping[str, str]) -> list[ModelOffer]:
+def offers_for(keys: Mapping[str, str]) -> list[ModelOffer]:
+    """Return a model of each provider that has a key. Asks no server."""
     offers = []
     for provider, model in _USUAL.items():
         if provider == "openai" and keys.get(BASE_URL):

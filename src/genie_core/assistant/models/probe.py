@@ -1,16 +1,16 @@
 """Testing with a few small requests whether a model can do its job."""
 
 import asyncio
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from genie_core.agent import Agent, AgentInput
 from genie_core.assistant.config import AssistantConfig, ModelChoice, Runtime
 from genie_core.errors import GenieError, ModelFailed
 from genie_core.message import Message
-from genie_core.runtime.progress import REASONER
+from genie_core.runtime.progress import REASONER, Usage, What, also_reporting_to
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
@@ -42,7 +42,8 @@ class Subject:
 class ProbeResult:
     """The result of a test; None means not tested.
 
-    `latency` is the time to the first answer in seconds. `structured` describes how the model
+    `latency` are the seconds of the first request, without what this program needs to get ready;
+    None also if there was no answer. `structured` describes how the model
     returns decisions. `trouble` is one line, empty if the model passed.
     """
 
@@ -74,6 +75,27 @@ def subjects_of(config: AssistantConfig) -> list[Subject]:
     ]
 
 
+def load_libraries(subjects: Iterable[Subject]) -> None:
+    """Import the libraries that these models need, which takes seconds the first time."""
+    for runtime in {each.runtime for each in subjects} | {"pydantic-ai"}:
+        library = "openai" if runtime == "openai-agents" else "pydantic_ai"
+        import_module(f"genie_core.agent.provider.{library}")
+
+
+@dataclass(frozen=True, slots=True)
+class _FirstRequest:
+    """Takes the time of a model's first request."""
+
+    finding: ProbeResult
+
+    def spent(self, usage: Usage) -> None:
+        if self.finding.latency is None:
+            self.finding.latency = usage.seconds
+
+    def doing(self, what: What, detail: str) -> None:
+        """Ignore progress."""
+
+
 async def examine(subject: Subject, keys: Mapping[str, str], limit: float = LIMIT) -> ProbeResult:
     """Test a model for its uses: tool calls, decisions, or both.
 
@@ -82,11 +104,13 @@ async def examine(subject: Subject, keys: Mapping[str, str], limit: float = LIMI
     """
     finding = ProbeResult(subject)
     try:
+        load_libraries([subject])
         async with asyncio.timeout(limit):
-            if subject.acts:
-                await _try_tool(finding, keys, limit)
-            if subject.decides:
-                await _try_decision(finding, keys, limit)
+            with also_reporting_to(_FirstRequest(finding)):
+                if subject.acts:
+                    await _try_tool(finding, keys, limit)
+                if subject.decides:
+                    await _try_decision(finding, keys, limit)
     except TimeoutError:
         finding.trouble = f"model {subject.choice.name!r} did not answer within {limit:.0f} s"
     except GenieError as error:
@@ -95,18 +119,11 @@ async def examine(subject: Subject, keys: Mapping[str, str], limit: float = LIMI
 
 
 async def _try_tool(finding: ProbeResult, keys: Mapping[str, str], limit: float) -> None:
-    began = time.monotonic()
-
-    def answered() -> None:
-        if finding.latency is None:
-            finding.latency = time.monotonic() - began
-
     async def add(first: int, second: int) -> int:
         """Add two numbers."""
         return first + second
 
     async def approve(_name: str, _arguments: dict[str, Any]) -> bool:
-        answered()
         finding.tools = True
         return True
 
@@ -122,7 +139,6 @@ async def _try_tool(finding: ProbeResult, keys: Mapping[str, str], limit: float)
     except GenieError:
         if finding.tools is None:  # it kept calling the tool; only the first call matters
             raise
-    answered()
     finding.tools = bool(finding.tools)
     if not finding.tools:
         finding.trouble = (
@@ -137,7 +153,6 @@ async def _try_decision(finding: ProbeResult, keys: Mapping[str, str], limit: fl
 
     model = pydantic_model(finding.subject.choice, keys)
     reasoner = DefaultGroupReasoner(_DECIDER, model, _settings(limit))
-    began = time.monotonic()
     try:
         await reasoner.run([Message("ping", "doctor")])
     except ModelFailed as failure:
@@ -146,8 +161,6 @@ async def _try_decision(finding: ProbeResult, keys: Mapping[str, str], limit: fl
         finding.structured = "no"
         finding.trouble = str(failure)
         return
-    if finding.latency is None:
-        finding.latency = time.monotonic() - began
     native = bool(model.profile.get("supports_json_schema_output", False))
     finding.structured = "by schema" if native else "asked for in words"
 

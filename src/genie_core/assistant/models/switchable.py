@@ -42,6 +42,17 @@ class SwitchableAgent(Agent):
         version, runtime = now()
         self._instances[runtime] = _Instance(make(runtime), version)
 
+    @property
+    def runs_side_by_side(self) -> bool:
+        """As the agent in use says; one that is to be replaced ends its runs first."""
+        version, runtime = self._now()
+        instance = self._instances.get(runtime)
+        return (
+            instance is not None
+            and instance.version == version
+            and instance.agent.runs_side_by_side
+        )
+
     def get_serialized(self) -> Any:
         lines = [line for each in self._lines.values() for line in each]
         for instance in self._instances.values():

@@ -25,13 +25,21 @@ class OfflineAgent(Agent):
     """Answers by rules, with at most one tool call; generates no text.
 
     Each query is understood by itself. The conversation is kept for a model that is chosen later,
-    in the form of an agent on pydantic-ai.
+    in the form of an agent on pydantic-ai. `found` returns a line about a model or an agent that is
+    there, for those whom the helper can't help; it may block.
     """
 
-    def __init__(self, tools: Sequence[AsyncTool] = ()) -> None:
+    def __init__(
+        self, tools: Sequence[AsyncTool] = (), found: Callable[[], str] = lambda: ""
+    ) -> None:
+        self._found = found
         self._tools = {tool.__name__: tool for tool in tools}
         self._messages: list[messages.ModelMessage] = []
         self._unsaved: list[dict[str, Any]] = []
+
+    @property
+    def runs_side_by_side(self) -> bool:
+        return True
 
     def get_serialized(self) -> Any:
         return {"messages": list(self._messages)}
@@ -82,9 +90,10 @@ class OfflineAgent(Agent):
         question = question_in(prompt)
         call = asked_of_helper(question)
         if call is None:
+            found = await asyncio.to_thread(self._found)
             if answer.asks_for_help(question):
-                return answer.introduction(self._tools)
-            return answer.not_understood()
+                return answer.introduction(self._tools, found)
+            return answer.not_understood(found)
         if call.tool not in self._tools:
             return answer.unavailable(call)
         result = await self._call(call, ask, turn)

@@ -1,9 +1,11 @@
 """The texts of the offline helper: tool results, and its abilities."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Final
 
+from genie_core.assistant.known_programs import find_programs
+from genie_core.assistant.models.discover import offers_for
 from genie_core.assistant.offline.ask import PlannedCall
 from genie_core.assistant.offline.calls import CallResult
 from genie_core.assistant.tools.catalog import CHAT_TOOLS, COMMAND_TOOLS, FILE_TOOLS
@@ -33,6 +35,20 @@ HOW_TO_CONFIGURE: Final = (
 )
 
 
+def found_here(keys: Mapping[str, str], path: str) -> str:
+    """Return a line that says how to use the key or the agent program that is there; else "".
+
+    `keys` are variables and stored secrets, `path` is where programs are found. All members read
+    it: it names the provider or the program, and nothing else of this machine.
+    """
+    for offer in offers_for(keys):
+        provider = offer.choice.name.partition(":")[0]
+        return f"There is a key for {provider} here: `/model {offer.choice.name}` uses it."
+    for program in find_programs(path):
+        return f"{program.label} is installed here: `/settings` lets it answer."
+    return ""
+
+
 def from_result(result: CallResult) -> str:
     """Report a tool's result, a denial or a failure."""
     if result.outcome == "denied":
@@ -42,22 +58,27 @@ def from_result(result: CallResult) -> str:
     return result.text
 
 
-def introduction(tools: Collection[str]) -> str:
-    """List the helper's abilities with these tools, and how to set up a model."""
+def introduction(tools: Collection[str], found: str = "") -> str:
+    """List the helper's abilities with these tools, and how to set up a model; see `found_here`."""
     able = "\n".join(f"- {ability}" for tool, ability in _ABILITIES if tool in tools)
     return (
         "I am the offline helper: no language model is configured, and I understand only a few "
-        f"kinds of request. I can\n\n{able}\n\n{HOW_TO_CONFIGURE}"
+        f"kinds of request. I can\n\n{able}\n\n{_below(HOW_TO_CONFIGURE, found)}"
     )
 
 
-def not_understood() -> str:
+def not_understood(found: str = "") -> str:
     """Decline a request that the helper does not understand, and lead to a model."""
-    return (
-        "I did not understand that: I am the offline helper, without a language model.\n\n"
+    lead = (
         "To choose a model or an agent, type `/settings` or `/model NAME`. *@genie help* lists what I "
         "can do without one."
     )
+    said = "I did not understand that: I am the offline helper, without a language model."
+    return f"{said}\n\n{_below(lead, found)}"
+
+
+def _below(text: str, line: str) -> str:
+    return f"{text}\n\n{line}" if line else text
 
 
 def asks_for_help(question: str) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import NoneType, UnionType
-from typing import Any, Final, Literal, TypeAlias, get_args, get_type_hints
+from typing import Any, Final, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -52,7 +52,7 @@ async def call_tool(tool: AsyncTool, call: PlannedCall, ask: ApprovalCallback) -
     except Exception as error:
         log.warning("tool %s raised", name, exc_info=True)
         note(f"{name}: {public_summary(error)}", f"{name}: {summary(error)}")
-        return CallResult(name, summary(error), "failed")
+        return CallResult(name, tool_failure(error), "failed")
 
 
 def schema_of(tool: AsyncTool) -> dict[str, Any]:
@@ -77,6 +77,8 @@ def schema_of(tool: AsyncTool) -> dict[str, Any]:
 def _type_schema(hint: Any) -> dict[str, Any]:
     if isinstance(hint, UnionType):
         return {"anyOf": [_type_schema(each) for each in get_args(hint)]}
+    if get_origin(hint) is list:
+        return {"type": "array", "items": _type_schema(*get_args(hint))}
     return {"type": _TYPES[hint]}
 
 

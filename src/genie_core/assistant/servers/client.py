@@ -10,7 +10,6 @@ from mcp.client import ClientRequestContext
 from mcp.client.session import ElicitationFnT, SamplingFnT
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.types import (
     CreateMessageRequestParams,
     CreateMessageResult,
@@ -20,7 +19,10 @@ from mcp.types import (
 )
 
 from genie_core.assistant.servers.config_file import ServerSpec
+from genie_core.assistant.servers.long_results import LONGEST_MESSAGE, limit_stdio, limited_http
 from genie_core.assistant.servers.stderr import ErrorLog
+
+limit_stdio()
 
 Elicitation: TypeAlias = Callable[[ElicitRequestParams], Awaitable[ElicitResult]]
 Sampling: TypeAlias = Callable[
@@ -86,7 +88,9 @@ async def _over_stdio(spec: ServerSpec, errors: ErrorLog) -> AsyncGenerator[Any]
 @asynccontextmanager
 async def _over_http(spec: ServerSpec, auth: httpx2.Auth | None) -> AsyncGenerator[Any]:
     async with (
-        create_mcp_http_client(headers=dict(spec.headers), auth=auth) as http,
-        streamable_http_client(spec.url, http_client=http) as streams,
+        limited_http(LONGEST_MESSAGE)(headers=dict(spec.headers), auth=auth) as http,
+        streamable_http_client(
+            spec.url, http_client=http, max_sse_event_size=2 * LONGEST_MESSAGE
+        ) as streams,
     ):
         yield streams

@@ -40,7 +40,7 @@ from genie_core.assistant.servers.registry import ServerConnection
 from genie_core.assistant.servers.resources import ABOUT, ResourceTools
 from genie_core.assistant.servers.sampling import ModelSource, sample
 from genie_core.assistant.servers.stderr import ErrorLog
-from genie_core.runtime.progress import doing
+from genie_core.runtime.progress import note
 
 _MOST_PAGES: Final = 100
 
@@ -134,7 +134,7 @@ class ConfiguredServer(WatchedServer):
             result = await self._running.call_tool(self._names[tool_name], arguments)
         if result.is_error:
             texts = [each.text for each in result.content if isinstance(each, TextContent)]
-            doing("note", f"{tool_name}: {' '.join(texts) or 'failed'}")
+            note(f"{tool_name} failed", f"{tool_name}: {' '.join(texts) or 'failed'}")
         return result.model_copy(update={"content": _bounded(result.content)})
 
     async def _use_resources(self, tool: str, arguments: dict[str, Any]) -> CallToolResult:

@@ -24,6 +24,7 @@ from genie_core.assistant.servers.calls import CallsInProgress, CallTimeout
 from genie_core.assistant.servers.client import elicitation_callback, sampling_callback
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.elicitation import elicit
+from genie_core.assistant.servers.long_results import LONGEST_MESSAGE, limited_http
 from genie_core.assistant.servers.offered_tools import (
     LARGEST_FILE,
     LONGEST_DESCRIPTION,
@@ -59,7 +60,12 @@ def server_toolset(
     _silence_fastmcp()
     transport: _QuietTransport | StreamableHttpTransport
     if spec.url:
-        transport = StreamableHttpTransport(_UNKNOWN_YET, auth=auth)
+        transport = StreamableHttpTransport(
+            _UNKNOWN_YET,
+            auth=auth,
+            httpx_client_factory=limited_http(LONGEST_MESSAGE),
+            max_sse_event_size=2 * LONGEST_MESSAGE,
+        )
     else:
         transport = _QuietTransport(spec.name)
         connection.hint = transport.last_line

@@ -13,6 +13,9 @@ FIRST_PAUSE: Final = 1.0
 LONGEST_PAUSE: Final = 60.0
 """Limits of the pause in seconds before a failed server is tried again; it doubles each time."""
 
+PATIENCE: Final = 2.0
+"""Seconds that a run waits for a server to start before it goes on without its tools."""
+
 _LONGEST_DESCRIPTION: Final = 1000
 
 
@@ -141,6 +144,10 @@ class ServerConnection:
         self._server = server
         self._works = False
         self.hint: Callable[[], str] = str
+
+    @property
+    def patience(self) -> float:
+        return PATIENCE
 
     def paused(self) -> Paused | None:
         """Return the pause of a server that just failed, unless this connection works."""

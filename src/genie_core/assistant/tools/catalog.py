@@ -16,6 +16,7 @@ from genie_core.assistant.tools.files.edit import EDIT_TOOLS, Edits
 from genie_core.assistant.tools.files.files import Files
 from genie_core.assistant.tools.files.grep import Grep
 from genie_core.assistant.tools.files.workspace import Workspace
+from genie_core.assistant.tools.plan import update_plan
 from genie_core.assistant.tools.shell.command import Commands
 from genie_core.assistant.tools.shell.jobs import Jobs
 from genie_core.assistant.tools.time.dates import Dates
@@ -31,6 +32,7 @@ SKILL_TOOLS: Final = (READ_SKILL,)
 COMMAND_TOOLS: Final = ("run_command",)
 JOB_TOOLS: Final = ("read_job", "stop_job")
 WEB_TOOLS: Final = ("fetch_url",)
+PLAN_TOOLS: Final = ("update_plan",)
 PROGRAM_TOOLS: Final = (
     *("get_group_chat_messages", "search_chat", "summarise_chat"),
     *("who_is_here", "read_attachment"),
@@ -39,7 +41,7 @@ PROGRAM_TOOLS: Final = (
 
 TOOL_NAMES: Final = (
     *CHAT_TOOLS, *ROOM_TOOLS, "calculate", *DATE_TOOLS, *FILE_TOOLS, *COMMAND_TOOLS,
-    *JOB_TOOLS, *WEB_TOOLS, *SKILL_TOOLS,
+    *JOB_TOOLS, *WEB_TOOLS, *SKILL_TOOLS, *PLAN_TOOLS,
 )  # fmt: skip
 
 ENGINE_TOOLS: Final = ("run_subagent", "get_group_chat_messages")
@@ -67,7 +69,7 @@ def available(
     """
     lacking: set[str] = set()
     if workspace is None:
-        lacking.update(FILE_TOOLS, COMMAND_TOOLS, JOB_TOOLS)
+        lacking.update(FILE_TOOLS, COMMAND_TOOLS, JOB_TOOLS, PLAN_TOOLS)
     if rooms is None:
         lacking.update(ROOM_TOOLS)
     if not skills:
@@ -92,7 +94,7 @@ def build_tools(
 ) -> list[AsyncTool]:
     """Build the requested tools that can work, in the order of `TOOL_NAMES`.
 
-    Chat tools need `fetch`, file and command tools a workspace, `search_rooms` the folder of saved
+    Chat tools need `fetch`, file and command tools and plans a workspace, `search_rooms` the folder of saved
     rooms. `names` None means all. `denied_addresses` are patterns of addresses and hosts that
     redirects must not lead to; `changes` keeps what files had before they were changed; `jobs` are
     the commands in the background;
@@ -114,7 +116,7 @@ def build_tools(
         tools += [Grep(workspace).grep_files, edits.write_file, edits.edit_file]
         tools += [edits.edit_files, edits.move_file, edits.delete_file]
         commands = Commands(workspace, limits, sandbox or Sandbox(), jobs or Jobs())
-        tools += [commands.run_command, commands.read_job, commands.stop_job]
+        tools += [commands.run_command, commands.read_job, commands.stop_job, update_plan]
     if texts:
         tools.append(SkillReader(texts).read_skill)
     by_name = {tool.__name__: tool for tool in tools}

@@ -45,6 +45,7 @@ def engine_loader(
             assistant.agent_factory,
             data_store=store,
             preferences_source=preferences,
+            side_by_side=config.parallel_runs,
         )
 
         async def close() -> None:

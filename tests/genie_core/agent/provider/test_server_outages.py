@@ -27,11 +27,14 @@ def test_model_and_people_are_told_which_server_it_is_and_why() -> None:
     failed = failure(WEB, REFUSED)
     assert isinstance(failed.cause, BaseException)
     assert (failed.stage, failed.cause.__cause__) == ("tools", REFUSED)
-    for told in (notice(WEB, REFUSED), str(failed)):
-        assert "host/mcp" in told
-        assert "ConnectionError: 401" in told
-        assert "abc123" not in told
-        assert "12345678" not in told
+    told = str(failed)
+    assert "host/mcp" in told
+    assert "ConnectionError: 401" in told
+    assert "abc123" not in told
+    assert "12345678" not in told
+    model = notice("web", REFUSED)
+    assert "'web' cannot be used at the moment (its owner sees why)" in model
+    assert "host/mcp" not in model + notice("web", late(30))
 
 
 def test_one_that_starts_too_slowly_is_told_how_long_it_had() -> None:

@@ -4,10 +4,12 @@ import json
 import socket
 
 import pytest
+from tests.genie_core.agent.provider.both import Reports
 from tests.genie_core.assistant.models.asking import RUNTIMES
 
 from genie_core.assistant.config import AgentSpec, AssistantConfig, ModelChoice, Runtime
 from genie_core.assistant.models.probe import ProbeResult, Subject, examine, subjects_of
+from genie_core.runtime.progress import reporting_to
 from genie_core.testing.openai import FakeOpenAI
 from genie_core.testing.turns import Call, Refuse, Say, Stall, Turn
 
@@ -40,6 +42,12 @@ async def test_a_model_that_can_all_of_it(runtime: Runtime) -> None:
     assert (finding.tools, finding.structured, finding.trouble) == (True, "by schema", "")
     assert finding.latency is not None
     assert requests == 3
+
+
+async def test_the_time_is_that_of_the_first_request_alone(runtime: Runtime) -> None:
+    with reporting_to(reports := Reports()):
+        finding, _ = await look(runtime, ADD, Say("5"), DECISION, decides=True)
+    assert finding.latency == reports.usages[0].seconds
 
 
 async def test_a_model_that_only_decides_is_asked_for_no_tool() -> None:

@@ -1,7 +1,10 @@
+from pathlib import Path
+
 import pytest
 
 from genie_core.assistant.offline.answer import (
     asks_for_help,
+    found_here,
     from_result,
     introduction,
     not_understood,
@@ -62,3 +65,19 @@ def test_what_was_understood_but_cannot_be_done_says_what_is_missing() -> None:
     assert "run programs" in unavailable(PlannedCall("run_command"))
     assert "messages" in unavailable(PlannedCall("search_chat"))
     assert "`calculate`" in unavailable(PlannedCall("calculate"))
+
+
+def test_the_key_or_the_agent_that_is_there_gets_one_line(tmp_path: Path) -> None:
+    (tmp_path / "goose").write_text("#!/bin/sh\n")
+    (tmp_path / "goose").chmod(0o700)
+    key = {"ANTHROPIC_API_KEY": "sk-ant-0123456789"}
+    by_key = found_here(key, str(tmp_path))
+    assert by_key.startswith("There is a key for anthropic here: `/model anthropic:claude")
+    assert "0123456789" not in by_key
+    by_program = found_here({}, str(tmp_path))
+    assert by_program == "goose is installed here: `/settings` lets it answer."
+    assert found_here({}, "") == ""
+    for line in (by_key, by_program):
+        assert not_understood(line).endswith(f"\n\n{line}")
+        assert introduction((), line).endswith(f"\n\n{line}")
+        assert "\n" not in line

@@ -1,13 +1,16 @@
 """Servers as an agent uses them, on both libraries, over stdio and HTTP."""
 
+import asyncio
 import json
 import logging
 import os
+import tracemalloc
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.genie_core.assistant.servers.rig import SHOUT, TOY, Program, bench
+from tests.genie_core.assistant.servers.rig import SHOUT, TOY, Bench, Program, bench
 from tests.genie_core.assistant.servers.toy_server import SHOUT as SHOUT_TOOL
 from tests.genie_core.assistant.servers.toy_server import TOOLS, tool
 from tests.genie_core.assistant.servers.toy_web import toy_web
@@ -17,7 +20,9 @@ import genie_core.agent.provider.pydantic_ai.servers as on_pydantic_ai
 from genie_core.agent.provider.tool_limit import MOST_TOOLS
 from genie_core.assistant.config import Sandbox
 from genie_core.assistant.servers import launch as starting
+from genie_core.assistant.servers import registry
 from genie_core.assistant.servers.config_file import ServerSpec
+from genie_core.assistant.servers.long_results import LONGEST_MESSAGE
 from genie_core.assistant.servers.offered_tools import LONGEST_TEXT
 from genie_core.assistant.tools.shell.sandbox import find_backend
 from genie_core.testing.turns import Call
@@ -89,6 +94,28 @@ async def test_what_goes_wrong_in_a_tool_is_a_result(runtime: str, program: Prog
         last = await made.ask(*[Call("toy_fail", {})] * 6)
         assert all("it is broken" in each for each in last.tool_results[-6:])
         assert made.state == "ready"
+
+
+@pytest.mark.parametrize("way", ["stdio", "http", "events"])
+async def test_a_result_of_50_mb_is_cut_while_it_is_read(
+    runtime: str, program: Program, way: str
+) -> None:
+    async with toy_web() as web:
+        web.events = way == "events"
+        spec = program.spec() if way == "stdio" else ServerSpec("toy", url=web.url)
+        async with bench(runtime, spec) as made:
+            assert await made.result() == "HEY"  # nothing is left to import
+            tracemalloc.start()
+            try:
+                huge = await made.result(Call("toy_huge", {}))
+                _, peak = tracemalloc.get_traced_memory()
+            finally:
+                tracemalloc.stop()
+            assert "The result has 50.0 MB and was cut while it was read" in huge
+            assert "it begins é" in huge
+            assert len(huge) < LONGEST_TEXT + 500
+            assert peak < 3 * LONGEST_MESSAGE
+            assert await made.result() == "HEY"
 
 
 async def test_a_call_that_hangs_is_given_up(runtime: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,6 +204,49 @@ async def test_those_that_hang_are_waited_for_at_the_same_time_and_not_for_ever(
             program.does("serve")
         shouts = [Call(f"{mode}_shout", {"text": "hey"}) for mode in programs]
         assert (await made.ask(*shouts)).tool_results[-3:] == ["HEY"] * 3
+
+
+async def test_a_slow_one_does_not_hold_up_the_answer_and_its_tools_come(
+    runtime: str, program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    works = Program(tmp_path / "works.json")
+    works.does("serve")
+    gate = tmp_path / "gate"
+    program.does("slow", until=str(gate))
+    async with bench(runtime, program.spec(), works.spec("works")) as made:
+        monkeypatch.setattr(registry, "PATIENCE", 0.01)
+        last = await made.ask()
+        assert "'toy' are not there yet" in last.instructions
+        assert not [name for name in last.tools if name.startswith("toy_")]
+        assert "tool server 'toy' is still starting" in made.notes.notes[0]
+        assert made.board.servers[0].state == "starting"
+        monkeypatch.setattr(registry, "PATIENCE", 5.0)  # the other one is ready by then
+        calls = (Call("works_shout", {"text": "a"}), SHOUT)
+        last = await made.ask(*calls, approve=partial(ready_behind, gate, made))
+        assert last.tool_results[-1] == "HEY"
+        assert made.notes.notes[-1] == "tool server 'toy' is ready"
+        process = json.loads(await made.result(Call("toy_tell", {})))["process"]
+        assert process == json.loads(await made.result(Call("toy_tell", {})))["process"]
+
+
+async def ready_behind(gate: Path, made: Bench, _name: str, _arguments: dict[str, Any]) -> bool:
+    """Let the slow server start, and wait until it is there."""
+    gate.touch()
+    async with asyncio.timeout(60):
+        while made.board.servers[0].tools == 0 and made.state != "ready":
+            await asyncio.sleep(0.01)
+    return True
+
+
+async def test_one_that_never_starts_ends_with_its_agent(
+    runtime: str, program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program.does("stuck")
+    monkeypatch.setattr(registry, "PATIENCE", 0.01)
+    async with bench(runtime, program.spec()) as made:
+        await made.ask()
+        await made.ask()
+        assert made.state == "starting"
 
 
 async def test_tools_may_change_and_none_passes_for_a_built_in_one(runtime: str) -> None:

@@ -8,6 +8,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,18 @@ REQUESTS: dict[str, dict[str, Any]] = {
 """What a tool of the server asks of its client, and returns the answer to."""
 
 ENDLESS = tool("flood", "Return a text without an end.")
-TOOLS = [SHOUT, tool("crash"), tool("hang"), tool("fail"), tool("tell"), ENDLESS]
+TOOLS = [SHOUT, tool("crash"), tool("hang"), tool("fail"), tool("tell"), ENDLESS, tool("huge")]
+
+HUGE = 50_000_000
+"""Characters of the result of `huge`, which is written in pieces."""
+
+
+def huge(message: dict[str, Any], size: int = HUGE) -> Iterator[str]:
+    yield f'{{"jsonrpc": "2.0", "id": {message["id"]}, "result": '
+    yield '{"content": [{"type": "text", "text": "it begins \\u00e9'
+    for _ in range(size // 100_000):
+        yield "x" * 100_000
+    yield '"}]}}'
 
 
 def result_of(method: str, params: dict[str, Any], tools: list[dict[str, Any]]) -> Any:
@@ -135,7 +147,11 @@ def serve(mode: str, tools: list[dict[str, Any]]) -> None:
             continue
         if mode == "unlisted" and method == "tools/list":
             continue
-        if (reply := answer(message, tools)) is not None:
+        if method == "tools/call" and params["name"] == "huge":
+            for piece in huge(message):
+                sys.stdout.write(piece)
+            print(flush=True)  # noqa: T201 - the protocol
+        elif (reply := answer(message, tools)) is not None:
             print(json.dumps(reply), flush=True)  # noqa: T201 - the protocol
 
 
@@ -146,4 +162,6 @@ if __name__ == "__main__":
         sys.exit(2)
     while script["mode"] == "stuck":
         time.sleep(60)
+    while script["mode"] == "slow" and not Path(script["until"]).exists():
+        time.sleep(0.01)
     serve(script["mode"], script.get("tools", TOOLS))

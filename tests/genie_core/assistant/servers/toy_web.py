@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from tests.genie_core.assistant.servers.toy_server import TOOLS, answer
+from tests.genie_core.assistant.servers.toy_server import TOOLS, answer, huge
 from tests.ports import free_port
 
 
@@ -16,6 +16,7 @@ class ToyWeb:
     def __init__(self) -> None:
         self.tools: list[dict[str, Any]] = list(TOOLS)
         self.heads: list[str] = []
+        self.events = False  # whether a long result is sent as an event
         self.port = free_port()  # it may be started there again
         self._server: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
@@ -58,10 +59,22 @@ class ToyWeb:
             self.kill()
         elif message["method"] == "tools/call" and name == "hang":
             pass
+        elif message["method"] == "tools/call" and name == "huge":
+            await self._huge(writer, message)
         elif (reply := answer(message, self.tools)) is None:
             self._reply(writer, "202 Accepted")
         else:
             self._reply(writer, "200 OK", json.dumps(reply))
+
+    async def _huge(self, writer: asyncio.StreamWriter, message: dict[str, Any]) -> None:
+        kind = "text/event-stream" if self.events else "application/json"
+        head = f"HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\nconnection: close\r\n\r\n"
+        writer.write(head.encode() + b"data: " * self.events)
+        for piece in huge(message):
+            writer.write(piece.encode())
+            await writer.drain()
+        writer.write(b"\n\n")
+        writer.close()
 
     def _reply(self, writer: asyncio.StreamWriter, status: str, body: str = "") -> None:
         kind = "content-type: application/json\r\n" if body else ""

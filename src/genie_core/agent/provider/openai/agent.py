@@ -36,6 +36,7 @@ from genie_core.agent.provider.openai.run_recorder import RunRecorder
 from genie_core.agent.provider.openai.servers import ServerTools, ToolServers
 from genie_core.agent.provider.openai.tools import tools_from
 from genie_core.agent.provider.overflow import ShortenedHistory
+from genie_core.agent.provider.tool_limit import within_limit
 from genie_core.errors import InvalidSetting
 
 
@@ -103,6 +104,10 @@ class DefaultAgent(Agent):
         self._history = OpenAIHistory()
         self._cut = ShortenedHistory(compaction)
 
+    @property
+    def runs_side_by_side(self) -> bool:
+        return True
+
     def get_serialized(self) -> Any:
         """Return the whole conversation with the model."""
         return self._history.to_state()
@@ -150,22 +155,21 @@ class DefaultAgent(Agent):
         message = await message_with(query.query, query.attachments)
         recorder = RunRecorder()
         model: ObservedOpenAIModel | None = None
-        self._cut.begin()
+        cut, cuts = self._cut.for_next_run(), self._history.cuts
+        self._cut = cut
         try:
             with self._traced():
                 gate = OpenAIApprovalGate(callback, recorder)
-                model = ObservedOpenAIModel(
-                    self._resolved(), self._model_name, self._cut, self._fallback
-                )
+                model = ObservedOpenAIModel(self._resolved(), self._model_name, cut, self._fallback)
                 agent = await self._prepared(query, gate, model)
                 answer, items = await self._begun(agent, message, gate).answer(emit)
         except asyncio.CancelledError:
-            self._keep([message, *recorder.items()])
+            self._keep([message, *recorder.items()], cut, cuts)
             raise
         except Exception as error:
             failure = run_failed(error, model.name if model else self._model_name)
             if (said := recorder.items()) and not would_fail_again(failure):
-                self._keep([message, *said])
+                self._keep([message, *said], cut, cuts)
             if failure is error:
                 raise
             if failure is error.__cause__:
@@ -174,7 +178,7 @@ class DefaultAgent(Agent):
         finally:
             if not self._kept_open:
                 await self._close()
-        self._keep(items)
+        self._keep(items, cut, cuts)
         return CutAnswer(answer) if model.was_cut else answer
 
     def _traced(self) -> AbstractContextManager[Any]:
@@ -187,10 +191,11 @@ class DefaultAgent(Agent):
             return nullcontext()
         return get_trace_provider().create_trace("genie", disabled=True)
 
-    def _keep(self, items: list[Any]) -> None:
-        """Keep a run's items, and as much of the earlier conversation as fits the window."""
+    def _keep(self, items: list[Any], cut: ShortenedHistory, cuts: int) -> None:
+        """Append a run's items, and keep as much of the conversation as fits the window."""
         self._history.add(items)
-        self._history.forget(self._cut.turns, self._cut.summary)
+        if cuts == self._history.cuts:  # otherwise another run has done it meanwhile
+            self._history.forget(cut.turns, cut.summary)
 
     def _begun(self, agent: agents.Agent[Any], message: Item, gate: OpenAIApprovalGate) -> Run:
         return Run(
@@ -210,11 +215,19 @@ class DefaultAgent(Agent):
     ) -> agents.Agent[Any]:
         """Create the SDK's agent for one run, with all tools behind the gate."""
         offer = await self._servers.offer(self._agent)
+        tools = [gate.around(tool) for tool in (*offer.tools, *self._agent.tools)]
+
+        # The SDK reads the list before each request, so that tools may come later.
+        def add(more: list[Tool]) -> None:
+            (fit,) = within_limit(len(tools), [len(more)])
+            tools.extend(map(gate.around, more[:fit]))
+
+        offer.when_late(add)
         return self._agent.clone(
             instructions="\n\n".join(await self._instructions(query, offer)),
             model=model,
             model_settings=_with_usage(_with_timeout(self._agent.model_settings, model.wrapped)),
-            tools=[gate.around(tool) for tool in (*offer.tools, *self._agent.tools)],
+            tools=tools,
         )
 
     async def _instructions(self, query: AgentInput, offer: ServerTools) -> list[str]:

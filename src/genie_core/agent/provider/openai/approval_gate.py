@@ -42,7 +42,7 @@ from genie_core.agent.provider.openai.tools import PlainFunction
 from genie_core.agent.provider.progress_reporter import CallReporter
 from genie_core.errors import tool_failure
 from genie_core.privacy.redaction import mask_known
-from genie_core.runtime.progress import doing
+from genie_core.runtime.progress import note
 
 _GRACE_SECONDS: Final = 1.0
 """Seconds that a cancelled run waits for its tool calls to end."""
@@ -147,7 +147,7 @@ class OpenAIApprovalGate:
         if verdict.arguments is not None:
             if wrong := objections(tool.params_json_schema, verdict.arguments):
                 unfit = InvalidArgumentsError(tool.name, wrong)
-                doing("note", f"{tool.qualified_name}: {unfit}")
+                note(f"{tool.qualified_name} failed", f"{tool.qualified_name}: {unfit}")
                 return f"Error: {unfit}"
             allowed = json.dumps(verdict.arguments)
         self._allowed[context] = allowed

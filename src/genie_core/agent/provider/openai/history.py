@@ -53,6 +53,8 @@ class OpenAIHistory:
 
     def __init__(self) -> None:
         self.items: list[Item] = []
+        self.cuts = 0
+        """How often the oldest turns were dropped."""
         self._unsaved: list[Item] = []
 
     def add(self, items: Iterable[Any]) -> None:
@@ -67,6 +69,7 @@ class OpenAIHistory:
         The journal gets a line with the number of items kept and the summary.
         """
         if turns:
+            self.cuts += 1
             kept = without_turns(self.items, turns)
             self.items = [*_as_items(summary), *kept]
             said = {"summary": summary} if summary else {}

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from asyncio import Event, Future, Task
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,13 +21,17 @@ from genie_core.agent.provider.server_outages import (
     failure,
     late,
     note_outage,
+    note_ready,
+    note_waiting,
     notice,
     reason,
     shown,
     start_of,
+    waiting_notice,
 )
 from genie_core.agent.provider.tool_limit import note_left_out, within_limit
 from genie_core.errors import StageFailed
+from genie_core.privacy.redaction import hide_addresses
 from genie_core.runtime.progress import doing, note
 from genie_core.runtime.tasks import start_task
 
@@ -36,10 +40,24 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class ServerTools:
-    """The tools for a run, and what the model must know about unavailable ones."""
+    """The tools for a run, and what the model must know about unavailable ones.
+
+    `late` are the listings of servers that the run does not wait for any more.
+    """
 
     tools: list[Tool] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
+    late: list["Task[list[Tool]]"] = field(default_factory=list)
+
+    def when_late(self, add: Callable[[list[Tool]], None]) -> None:
+        """Pass the tools of late servers to `add` when they are ready."""
+
+        def pass_on(listing: "Task[list[Tool]]") -> None:
+            if not listing.cancelled() and listing.exception() is None:
+                add(listing.result())
+
+        for each in self.late:
+            each.add_done_callback(pass_on)
 
 
 class WatchedServer(MCPServer):
@@ -58,20 +76,24 @@ class ToolServers:
         """Return the tools of all servers; a dead server is restarted unless it is paused.
 
         A server that fails, or takes longer than `START_TIMEOUT`, is left out if another one works
-        or one is monitored. Tools that are more than a model takes are left out, too.
+        or one is monitored. One that takes longer than its patience is in `late`. Tools that are more
+        than a model takes are left out, too.
 
         Raises:
             StageFailed: no server works.
         """
         answers = await asyncio.gather(
-            *(server.tools(agent) for server in self._servers), return_exceptions=True
+            *(server.listing(agent) for server in self._servers), return_exceptions=True
         )
         offer = ServerTools()
         failures: list[StageFailed] = []
         listed: dict[_ToolServer, list[Tool]] = {}
         for server, answer in zip(self._servers, answers, strict=True):
-            if isinstance(answer, list):
-                listed[server] = answer
+            if isinstance(answer, Task) and not answer.done():
+                offer.late.append(answer)
+                offer.notices.append(waiting_notice(server.name))
+            elif isinstance(answer, Task):
+                listed[server] = answer.result()
             elif isinstance(answer, Exception):
                 note_outage(server.name, answer)
                 offer.notices.append(notice(server.name, answer))
@@ -99,6 +121,7 @@ class _ToolServer:
         self._watch = server.watch if isinstance(server, WatchedServer) else Unwatched()
         self._connection: _Connection | None = None
         self._former: set[Task[None]] = set()  # connections that are being closed
+        self._listing: Task[list[Tool]] | None = None
 
     @property
     def name(self) -> str:
@@ -108,7 +131,33 @@ class _ToolServer:
     def watched(self) -> bool:
         return not isinstance(self._watch, Unwatched)
 
-    async def tools(self, agent: Agent[Any]) -> list[Tool]:
+    async def listing(self, agent: Agent[Any]) -> "Task[list[Tool]]":
+        """Return the task that lists the tools, done unless the server's patience is over.
+
+        It goes on behind a run that does not wait for it, and serves the next one. Raises what
+        kept the server from starting.
+        """
+        patience = self._watch.patience
+        if patience is None:
+            listing = start_task(self._tools(agent), name=f"tools of {shown(self.name)}")
+            await _done_or_cancelled(listing)
+        else:
+            if self._listing is None or self._listing.done():
+                self._listing = start_task(self._tools(agent), name=f"tools of {shown(self.name)}")
+            listing = self._listing
+            await asyncio.wait({listing}, timeout=patience)
+        if not listing.done():
+            note_waiting(self.name)
+            listing.add_done_callback(self._note_ready)
+        elif (error := listing.exception()) is not None:
+            raise error
+        return listing
+
+    def _note_ready(self, listing: "Task[list[Tool]]") -> None:
+        if not listing.cancelled() and listing.exception() is None:
+            note_ready(self.name)
+
+    async def _tools(self, agent: Agent[Any]) -> list[Tool]:
         if (paused := self._watch.paused()) is not None:
             raise paused
         self._watch.starting()
@@ -136,6 +185,8 @@ class _ToolServer:
         return tools[:fit]
 
     async def close(self) -> None:
+        if self._listing is not None:
+            self._listing.cancel()
         self._abandon()
         if self._former:
             await asyncio.wait(self._former)
@@ -179,7 +230,8 @@ class _ToolServer:
             return notice(self.name, error)
         said = f"tool server {shown(self.name)}"
         note(f"{said}: a call failed", f"{said}: {reason(error)}")
-        return f"Error: {reason(error)}"
+        why = reason(error)  # an `MCPError` has the server's own words, as a result has
+        return f"Error: {why if isinstance(error, MCPError) else hide_addresses(why)}"
 
 
 class _Connection:
@@ -233,6 +285,14 @@ class _Connection:
             log.debug(
                 "tool server %s did not close cleanly", shown(self._server.name), exc_info=True
             )
+
+
+async def _done_or_cancelled(task: "Task[Any]") -> None:
+    """Wait for a task, which is cancelled with the wait."""
+    try:
+        await asyncio.wait({task})
+    finally:
+        task.cancel()
 
 
 def _described(tools: Sequence[Tool]) -> dict[str, str]:

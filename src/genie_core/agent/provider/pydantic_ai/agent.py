@@ -47,7 +47,7 @@ from genie_core.agent.provider.pydantic_ai.errors import (
     unwrapped,
     with_limit,
 )
-from genie_core.agent.provider.pydantic_ai.history import PydanticHistory
+from genie_core.agent.provider.pydantic_ai.history import Fork, PydanticHistory
 from genie_core.agent.provider.pydantic_ai.naming import DEFAULT_MODEL, model_named
 from genie_core.agent.provider.pydantic_ai.observed_model import ObservedModel
 from genie_core.agent.provider.pydantic_ai.portable import portable
@@ -132,6 +132,10 @@ class DefaultAgent(Agent):
         settings = with_cache(model, portable(model, given))
         return with_limit(model, settings, silence_limit(model))
 
+    @property
+    def runs_side_by_side(self) -> bool:
+        return True
+
     def get_serialized(self) -> Any:
         """Return the whole conversation with the model."""
         return self._history.to_state()
@@ -180,51 +184,33 @@ class DefaultAgent(Agent):
     ) -> str:
         prompt = await prompt_with(query.query, query.attachments)
         instructions = await self._instructions(query)
-        self._watched.begin()
+        fork = self._history.fork()
+        model = self._watched = self._watched.for_next_run()
         voice = _Voice(emit) if emit else None
         with capture_run_messages() as messages:
             try:
                 async with self._opened():
-                    with failures_told(self._watched):
+                    with failures_told(model):
                         result = await self._agent.run(
                             prompt,
-                            message_history=self._history.messages,
+                            model=model,
+                            message_history=list(fork.messages),
                             instructions=instructions,
                             capabilities=[ToolLimit(self._servers), ApprovalGate(callback)],
                             usage_limits=self._limits,
                             event_stream_handler=voice.follow if voice else None,
                         )
             except BaseException as error:
-                self._remember_unfinished(messages, error, voice.begun if voice else "")
+                begun = voice.begun if voice else ""
+                if (unfinished := _unfinished(fork, messages, error, begun)) is not None:
+                    self._history.join(fork, unfinished, model.turns_left_out, model.summary)
                 raise
-        self._keep(result.all_messages())
+        self._history.join(fork, result.all_messages(), model.turns_left_out, model.summary)
         return CutAnswer(result.output) if _was_cut(result.response) else result.output
 
     async def _instructions(self, query: AgentInput) -> list[str]:
         extra = await self._extra_instructions() if self._extra_instructions else ()
         return [*extra, *([preferring(query.preferences)] if query.preferences else [])]
-
-    def _keep(self, messages: list[ModelMessage]) -> None:
-        """Keep as much of a conversation as fits the model's window."""
-        self._history.update(messages)
-        self._history.forget(self._watched.turns_left_out, self._watched.summary)
-
-    def _remember_unfinished(
-        self, messages: list[ModelMessage], error: BaseException, begun: str
-    ) -> None:
-        """Keep what was said and done, unless it made the model refuse.
-
-        `begun` is the text of an interrupted response, which people have read.
-        """
-        if isinstance(error, asyncio.CancelledError | RunCancelled):
-            if (cancelled := RunCancelled.from_cancellation(error)) is not None:
-                self._keep(cancelled.all_messages())
-        elif not would_fail_again(error):
-            if begun and messages and isinstance(messages[-1], ModelRequest):
-                messages = [*messages, ModelResponse(parts=[TextPart(begun)])]
-            added = messages[len(self._history.messages) :]
-            if begun or any(map(_has_results, added)):
-                self._keep(messages)
 
     @asynccontextmanager
     async def _opened(self) -> AsyncIterator[None]:
@@ -241,6 +227,24 @@ class DefaultAgent(Agent):
                 except Exception:
                     # The run is over; what did not close is opened anew for the next one.
                     log.warning("an agent's model or tools did not close cleanly", exc_info=True)
+
+
+def _unfinished(
+    fork: Fork, messages: list[ModelMessage], error: BaseException, begun: str
+) -> list[ModelMessage] | None:
+    """Return what was said and done, unless there is nothing or it made the model refuse.
+
+    `begun` is the text of an interrupted response, which people have read.
+    """
+    if isinstance(error, asyncio.CancelledError | RunCancelled):
+        cancelled = RunCancelled.from_cancellation(error)
+        return cancelled.all_messages() if cancelled is not None else None
+    if would_fail_again(error):
+        return None
+    if begun and messages and isinstance(messages[-1], ModelRequest):
+        messages = [*messages, ModelResponse(parts=[TextPart(begun)])]
+    added = messages[len(fork.messages) :]
+    return messages if begun or any(map(_has_results, added)) else None
 
 
 class _Voice:

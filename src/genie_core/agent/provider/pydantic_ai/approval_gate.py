@@ -31,7 +31,7 @@ from genie_core.agent.provider.progress_reporter import CallReporter
 from genie_core.agent.provider.pydantic_ai.servers import ServerOut
 from genie_core.errors import GenieError, ToolExited, public_summary, summary, tool_failure
 from genie_core.privacy.redaction import mask_known
-from genie_core.runtime.progress import doing, note
+from genie_core.runtime.progress import note
 
 log = logging.getLogger(__name__)
 
@@ -90,7 +90,7 @@ class _GatedToolset(WrapperToolset[Any]):
                 return _masked(await self.wrapped.call_tool(name, tool_args, ctx, tool))
         except (ModelRetry, ToolFailed) as error:
             if not isinstance(error, ServerOut):  # which was noted when it went
-                doing("note", f"{name}: {error.message}")
+                note(f"{name} failed", f"{name}: {error.message}")
             if (said := mask_known(error.message)) == error.message:
                 raise
             kind = ModelRetry if isinstance(error, ModelRetry) else ToolFailed
@@ -103,7 +103,7 @@ class _GatedToolset(WrapperToolset[Any]):
         except Exception as error:
             log.warning("tool %s raised", name, exc_info=True)
             note(f"{name}: {public_summary(error)}", f"{name}: {summary(error)}")
-            raise ToolFailed(summary(error)) from error
+            raise ToolFailed(tool_failure(error)) from error
 
 
 def _masked(result: Any) -> Any:

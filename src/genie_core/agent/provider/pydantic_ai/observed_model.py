@@ -25,6 +25,7 @@ from pydantic_ai.models import (
     ModelRequestParameters,
     StreamedResponse,
 )
+from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings, merge_model_settings
 from pydantic_ai.tools import RunContext, ToolDefinition
@@ -44,8 +45,9 @@ _CACHE_KEY: Final = "openai_prompt_cache_key"
 class ObservedModel(WrapperModel):
     """Reports each request and its usage, and drops old turns that don't fit.
 
-    Belongs to one agent, which calls `begin` before a run and reads `turns_left_out` after it. The
-    agent's own history is not changed. Definitions of the tools `own` are shortened.
+    Belongs to one run, or to one agent that calls `begin` before each run. `turns_left_out` is to
+    be read after the run. The agent's own history is not changed. Definitions of the tools `own`
+    are shortened.
 
     If the model is not available, `fallback` answers the rest of the run. With a `compaction`,
     dropped turns are replaced by a summary.
@@ -62,6 +64,13 @@ class ObservedModel(WrapperModel):
         self._models = (wrapped, fallback)
         self._own = frozenset(own)
         self._cut = ShortenedHistory(compaction)
+
+    def for_next_run(self) -> "ObservedModel":
+        """Return one for another run, which may go on beside this one's."""
+        wrapped, fallback = self._models
+        other = ObservedModel(wrapped, self._own, fallback)
+        other._cut = self._cut.for_next_run()
+        return other
 
     @property
     def turns_left_out(self) -> int:
@@ -182,6 +191,14 @@ class ObservedModel(WrapperModel):
         named = cast("ModelSettings", {_CACHE_KEY: key} if key else {})
         return merge_model_settings(named, settings)
 
+    def _named(self, response: ModelResponse) -> str:
+        """Return the name of the model that answered, as it is configured.
+
+        The name in a response is the provider's, which may have anything in it; all members see it.
+        """
+        names = [each.model_name for each in _models_of(self.wrapped)]
+        return response.model_name if response.model_name in names else self.wrapped.model_name
+
     def _note(self, response: ModelResponse, began: float, messages: int) -> None:
         usage = response.usage
         tokens = usage.input_tokens + usage.output_tokens
@@ -190,7 +207,7 @@ class ObservedModel(WrapperModel):
         self._cut.measured(messages + 1, tokens)
         spent(
             Usage(
-                response.model_name or self.wrapped.model_name,
+                self._named(response),
                 1,
                 usage.input_tokens,
                 usage.output_tokens,
@@ -212,6 +229,12 @@ def _concise(tool: ToolDefinition) -> ToolDefinition:
         description=one_line(tool.description or ""),
         parameters_json_schema=concise(tool.parameters_json_schema),
     )
+
+
+def _models_of(model: Model) -> list[Model]:
+    """Return the models among which one answers."""
+    inner = unwrapped(model)
+    return list(inner.models) if isinstance(inner, FallbackModel) else [inner]
 
 
 def count_turns(messages: Sequence[ModelMessage]) -> int:

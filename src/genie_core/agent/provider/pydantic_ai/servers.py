@@ -24,10 +24,13 @@ from genie_core.agent.provider.server_outages import (
     failure,
     late,
     note_outage,
+    note_ready,
+    note_waiting,
     notice,
     reason,
     shown,
     start_of,
+    waiting_notice,
 )
 from genie_core.agent.provider.tool_limit import note_left_out, within_limit
 from genie_core.errors import StageFailed
@@ -43,14 +46,17 @@ class ServerOut(ToolFailed):
 
 @dataclass(slots=True)
 class Health:
-    """Whether a tool server is usable in this run, and how often it was opened for it.
+    """Whether a tool server is usable.
 
     `holds` are the tasks that keep it open, including those of earlier runs that are not over.
     """
 
-    opened: list[bool] = field(default_factory=list)  # for each enclosing opening: did it succeed
     outage: Exception | None = None
     holds: list["_Hold"] = field(default_factory=list)
+
+    @property
+    def is_open(self) -> bool:
+        return any(hold.entered for hold in self.holds)
 
 
 @dataclass
@@ -84,31 +90,32 @@ class ToleratedServer(WrapperToolset[Any]):
         return outage is not None and not isinstance(outage, Paused)
 
     async def __aenter__(self) -> Self:
-        """Open the toolset, or record why it can't be opened."""
-        if not self.health.opened and not self.health.holds:
-            self.health.outage = None
-        opened = False
-        if self.health.outage is None:
-            try:
-                async with asyncio.timeout(START_TIMEOUT) as limit:
-                    await self._open()
-                opened = True
-            except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on without
-                self._went_out(late(START_TIMEOUT) if limit.expired() else error)
-            except BaseException:
-                self.watch.closed()
-                raise
-        self.health.opened.append(opened)
+        """Do nothing: `all_open` has opened the toolset, or is about to."""
         return self
 
     async def __aexit__(self, *exception: object) -> None:
-        """Close the toolset if it was opened; a lost server needs no closing."""
-        if self.health.opened.pop():
-            await self._close(*exception)
+        """Do nothing; see `__aenter__`."""
+
+    async def open(self) -> bool:
+        """Open the toolset, or record why it can't be opened."""
+        if not self.health.is_open:
+            self.health.outage = None
+        if self.health.outage is not None:
+            return False
+        try:
+            async with asyncio.timeout(START_TIMEOUT) as limit:
+                await self._open()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on without
+            self._went_out(late(START_TIMEOUT) if limit.expired() else error)
+            return False
+        except BaseException:
+            self.watch.closed()
+            raise
+        return True
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
         self.offered = {}
-        if self.health.outage is None:
+        if self.health.outage is None and self.health.is_open:
             try:
                 tools = await super().get_tools(ctx)
             except Exception as error:
@@ -124,9 +131,11 @@ class ToleratedServer(WrapperToolset[Any]):
         return {}
 
     async def get_instructions(self, ctx: RunContext[Any]) -> Any:
-        """Tell the model about an outage."""
+        """Tell the model about an outage, or a start that takes long."""
         if self.health.outage is not None:
             return InstructionPart(content=self._notice())
+        if not self.health.is_open:
+            return InstructionPart(content=waiting_notice(self.name))
         return await super().get_instructions(ctx)
 
     async def call_tool(
@@ -144,7 +153,7 @@ class ToleratedServer(WrapperToolset[Any]):
             raise ServerOut(self._notice()) from error
 
     async def _open(self) -> None:
-        if self.health.opened:
+        if self.health.is_open:
             await self.wrapped.__aenter__()
             return
         self.watch.starting()
@@ -161,16 +170,17 @@ class ToleratedServer(WrapperToolset[Any]):
         try:
             stale = await is_stale(self.wrapped)
         except BaseException:
-            await self._close(None, None, None)
+            await self.close()
             raise
         if stale:
-            await self._close(None, None, None)
+            await self.close()
         return stale
 
-    async def _close(self, *exception: object) -> None:
+    async def close(self) -> None:
+        """Close the toolset; a lost server needs no closing."""
         try:
             async with asyncio.timeout(CLOSE_TIMEOUT):
-                await self.wrapped.__aexit__(*exception)
+                await self.wrapped.__aexit__(None, None, None)
         except Exception:
             # No run uses it any more; a server that died is started anew for the next run.
             log.warning("tool server %s did not close cleanly", shown(self.name), exc_info=True)
@@ -193,10 +203,16 @@ class ToleratedServer(WrapperToolset[Any]):
 
 
 class _Hold:
-    """Keeps one server open during a run, in the task that opens and closes it."""
+    """Keeps one server open during a run, in the task that opens and closes it.
+
+    `opened` is done when the run need not wait any more. A start that the run does not wait for
+    goes on behind the run, so that the next one finds the server ready.
+    """
 
     def __init__(self, server: ToleratedServer) -> None:
         self.server = server
+        self.entered = False
+        self._is_late = False
         self._former = [each for each in server.health.holds if each.leaving]
         self._leave = Event()
         self.opened: Future[None] = asyncio.get_running_loop().create_future()
@@ -208,16 +224,28 @@ class _Hold:
     def leaving(self) -> bool:
         return self._leave.is_set()
 
+    async def wait(self) -> None:
+        """Wait for the start as long as the run may."""
+        patience = self.server.watch.patience
+        await asyncio.wait({self.opened}, timeout=START_TIMEOUT if patience is None else patience)
+        if self.opened.done():
+            return
+        if patience is None:
+            self._go_on_without(late(START_TIMEOUT))
+        else:
+            self._is_late = True
+            note_waiting(self.server.name)
+
     def leave(self) -> None:
-        """Close the server, or leave it if it has not opened yet."""
+        """Close the server. One that is still starting goes on if the run did not wait for it."""
         self._leave.set()
+        if self.server.watch.patience is None:
+            self.stop_starting()
+
+    def stop_starting(self) -> None:
+        """End a start that is not over."""
         if not self.opened.done():
             self.task.cancel()
-
-    def give_up(self) -> None:
-        """Continue the run without the server; its start is undone in the background."""
-        if not self.opened.done():
-            self._go_on_without(late(START_TIMEOUT))
 
     async def _keep(self) -> None:
         if (paused := self.server.watch.paused()) is not None:
@@ -227,14 +255,22 @@ class _Hold:
         if self.opened.done():
             await self._leave.wait()
             return
-        if not self.server.health.opened:
-            self.server.health.outage = None
-        async with self.server as server:
-            if not self.opened.done():
-                self.opened.set_result(None)
-            if server.has_failed:
-                await close_clients(server.wrapped)
+        try:
+            self.entered = await self.server.open()
+            self._tell()
+            if self.server.has_failed:
+                await close_clients(self.server.wrapped)
             await self._leave.wait()
+        finally:
+            entered, self.entered = self.entered, False
+            if entered:
+                await self.server.close()
+
+    def _tell(self) -> None:
+        if not self.opened.done():
+            self.opened.set_result(None)
+        if self._is_late and self.entered:
+            note_ready(self.server.name)
 
     def _go_on_without(self, error: Exception) -> None:
         self.server.give_up(error)
@@ -250,20 +286,17 @@ class _Hold:
 async def all_open(servers: Sequence[ToleratedServer]) -> AsyncIterator[None]:
     """Open servers concurrently, and keep them open until the end of a run.
 
-    The wait is limited to `START_TIMEOUT` for the start and `CLOSE_TIMEOUT` for the end of a
-    server. A failed server is not waited for: the next run, or the end of the agent, handles it.
+    The wait is limited to a server's patience, or `START_TIMEOUT`, for the start and `CLOSE_TIMEOUT`
+    for the end. A failed server is not waited for: the next run, or the end of the agent, handles it.
     """
     holds = [_Hold(server) for server in servers]
     try:
-        if holds:
-            await asyncio.wait([hold.opened for hold in holds], timeout=START_TIMEOUT)
-        for hold in holds:
-            hold.give_up()
+        await asyncio.gather(*(hold.wait() for hold in holds))
         yield
     finally:
         for hold in holds:
             hold.leave()
-        await _ended([hold for hold in holds if not hold.server.has_failed])
+        await _ended([hold for hold in holds if hold.opened.done() and not hold.server.has_failed])
 
 
 async def _ended(holds: Sequence[_Hold]) -> None:
@@ -323,6 +356,8 @@ def raise_if_all_failed(servers: list[ToleratedServer]) -> None:
 async def close_clients(toolset: AbstractToolset[Any]) -> None:
     """Close the connections and processes that a toolset kept between runs."""
     if isinstance(toolset, ToleratedServer):
+        for hold in toolset.health.holds:
+            hold.stop_starting()
         await _ended(toolset.health.holds)
         toolset.watch.closed()
     for leaf in leaves_of(toolset):

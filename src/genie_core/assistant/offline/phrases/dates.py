@@ -6,7 +6,7 @@ from datetime import date
 from typing import Final
 
 from genie_core.assistant.offline.ask import Ask, PlannedCall
-from genie_core.assistant.tools.time.calendar import UnknownDate, parse_date
+from genie_core.assistant.tools.time.calendar import COUNTED, UnknownDate, parse_date
 from genie_core.assistant.tools.time.zones import is_place
 
 _WHAT = r"(?:what(?:'s|s| is)) "
@@ -76,9 +76,9 @@ def _shifted(found: re.Match[str], _: Ask) -> PlannedCall | None:
     return PlannedCall("shift_date", {"start": start, "days": -days if back else days}, plain=True)
 
 
-def _in_days(found: re.Match[str], _: Ask) -> PlannedCall:
-    days = int(found["count"]) * (7 if found["unit"].lower().startswith("week") else 1)
-    return PlannedCall("shift_date", {"start": "today", "days": days}, plain=True)
+def _away(found: re.Match[str], _: Ask) -> PlannedCall:
+    """Answer with the date and its weekday; "in 3 weeks" alone may be part of a talk."""
+    return PlannedCall("weekday", {"day": found["day"]}, plain=bool(found["asked"]))
 
 
 def _is_date(words: str) -> bool:
@@ -89,10 +89,19 @@ def _is_date(words: str) -> bool:
     return True
 
 
+_PLAIN_COUNT = re.sub(r"\?P<\w+>", "?:", COUNTED)
 _COUNTED = r"(?P<count>\d{1,5}) (?P<unit>days?|weeks?)"
 _PHRASES: Final[list[tuple[re.Pattern[str], _Reader]]] = [
     (re.compile(pattern, re.IGNORECASE), reader)
     for pattern, reader in (
+        (
+            (
+                r"(?P<asked>(?:on )?(?:what|which) (?:date|day|weekday)(?: of the week)? "
+                rf"(?:is it|will it be|was it|is|was|will be) |{_WHAT}the date |when is )?"
+                rf"(?P<day>in {COUNTED}|{_PLAIN_COUNT} (?:ago|from now|from today))"
+            ),
+            _away,
+        ),
         (rf"what time (?:is it|it is|is){_NOW}{_IN}{_NOW}", _time_here),
         (rf"(?:{_WHAT})?(?:the )?(?:current |local )?time{_NOW}{_IN}{_NOW}", _time_here),
         (rf"(?:{_WHAT})?(?:the |today's |the current )?date{_NOW}{_IN}{_NOW}", _time_here),
@@ -133,8 +142,6 @@ _PHRASES: Final[list[tuple[re.Pattern[str], _Reader]]] = [
             ),
             _shifted,
         ),
-        (rf"what (?:date|day) (?:is it|will it be|is) in {_COUNTED}", _in_days),
-        (rf"(?:{_WHAT})?the date in {_COUNTED}", _in_days),
         (
             (
                 r"(?:on )?(?:what|which) (?:day of the week|weekday|day) (?:is|was|will be|will|does|did) "

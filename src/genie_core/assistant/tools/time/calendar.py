@@ -1,6 +1,7 @@
 """Parsing dates and times of day in English."""
 
 import re
+from calendar import monthrange
 from datetime import date, time, timedelta
 from typing import Final, Literal
 
@@ -26,6 +27,25 @@ _FEASTS: Final = {
 }  # fmt: skip
 _RELATIVE: Final = {"today": 0, "now": 0, "tomorrow": 1, "yesterday": -1}
 
+_NUMBERS: Final = (
+    "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+    "twelve",
+)  # fmt: skip
+_UNITS: Final = {
+    "day": (1, 0),
+    "week": (7, 0),
+    "fortnight": (14, 0),
+    "month": (0, 1),
+    "year": (0, 12),
+}
+"""Days and months of a unit."""
+
+COUNTED: Final = (
+    rf"(?P<count>\d{{1,5}}|an?|{'|'.join(_NUMBERS[1:])}) (?P<unit>{'|'.join(_UNITS)})s?"
+)
+"""A span such as "3 weeks" or "a month"."""
+
+_AWAY = re.compile(rf"(?P<ahead>in )?{COUNTED}(?P<way> ago| from now| from today)?")
 _MONTH = r"(?P<month>[a-z]{3,9})\.?"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _WRITTEN = (
@@ -48,6 +68,9 @@ def parse_date(words: str, today: date, lean: Lean = "this") -> date:
         return today + timedelta(days=_RELATIVE[text])
     if text in _FEASTS:
         return _in_some_year(*_FEASTS[text], today, lean)
+    found = _AWAY.fullmatch(text)
+    if found is not None and bool(found["ahead"]) != bool(found["way"]):
+        return _away(found, words, today)
     weekday = re.fullmatch(r"(?:next |on |this )?([a-z]+day)", text)
     if weekday and weekday.group(1) in _WEEKDAYS:
         return _coming(_WEEKDAYS.index(weekday.group(1)), today)
@@ -81,6 +104,23 @@ def parse_time(words: str) -> time:
         return time(hour, minute)
     except ValueError:
         raise UnknownDate(f"there is no {words.strip()!r}") from None
+
+
+def _away(found: re.Match[str], words: str, today: date) -> date:
+    count = found["count"]
+    number = _NUMBERS.index(count) if count in _NUMBERS else 1 if count[0] == "a" else int(count)
+    days, months = (number * each for each in _UNITS[found["unit"]])
+    sign = -1 if found["way"] == " ago" else 1
+    try:
+        return _months_later(today, sign * months) + timedelta(days=sign * days)
+    except (OverflowError, ValueError):
+        raise UnknownDate(f"{words.strip()!r} is outside the years 1 to 9999") from None
+
+
+def _months_later(day: date, months: int) -> date:
+    """Return the same day some months later, or that month's last one. Raises `ValueError`."""
+    year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
+    return date(year, month + 1, min(day.day, monthrange(year, month + 1)[1]))
 
 
 def _month_number(word: str) -> int | None:

@@ -1,3 +1,7 @@
+from dataclasses import replace
+from typing import Any
+
+import pytest
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
@@ -7,8 +11,20 @@ from pydantic_ai.messages import (
     ToolReturnPart,
     UserPromptPart,
 )
+from pydantic_ai.models import ModelRequestParameters
+from pydantic_ai.models.fallback import FallbackModel
+from pydantic_ai.models.wrapper import WrapperModel
+from tests.genie_core.agent.provider.both import Reports
+from tests.genie_core.agent.provider.pydantic_ai.clients import chat_model
 
-from genie_core.agent.provider.pydantic_ai.observed_model import count_turns, without_turns
+from genie_core.agent.provider.pydantic_ai.observed_model import (
+    ObservedModel,
+    count_turns,
+    without_turns,
+)
+from genie_core.runtime.progress import reporting_to
+from genie_core.testing.openai import FakeOpenAI
+from genie_core.testing.turns import Say
 
 
 def conversation() -> list[ModelMessage]:
@@ -44,3 +60,25 @@ def test_the_present_turn_stays_whatever_is_asked_for() -> None:
     assert without_turns(messages, 0) == messages
     assert without_turns(messages, 2) == without_turns(messages, 99) == messages[-1:]
     assert without_turns([], 3) == []
+
+
+class Lying(WrapperModel):
+    """A provider that answers under a name of its own choice."""
+
+    async def request(self, *given: Any) -> ModelResponse:
+        return replace(await self.wrapped.request(*given), model_name="zq81 of the key")
+
+
+@pytest.mark.usefixtures("loopback")
+async def test_a_model_has_the_name_that_its_owner_configured() -> None:
+    """All members see it beside the costs, so it must not be a word of the provider."""
+    async with FakeOpenAI(Say("hi"), Say("hi")) as server:
+        lying = Lying(chat_model(server))
+        for model in (lying, FallbackModel(lying, lying)):
+            with reporting_to(reports := Reports()):
+                async with (observed := ObservedModel(model)):
+                    question: list[ModelMessage] = [ModelRequest([UserPromptPart("go")])]
+                    await observed.request(question, None, ModelRequestParameters())
+            (usage,) = reports.usages
+            assert "zq81" not in usage.model
+            assert lying.model_name in usage.model

@@ -32,6 +32,12 @@ TODAY = date(2026, 3, 3)  # a Tuesday
         ("christmas", "next", date(2026, 12, 25)),
         ("friday", "this", date(2026, 3, 6)),
         ("next Tuesday", "this", date(2026, 3, 10)),
+        ("in 3 weeks", "this", date(2026, 3, 24)),
+        ("In three weeks", "next", date(2026, 3, 24)),
+        ("a fortnight from now", "this", date(2026, 3, 17)),
+        ("2 days ago", "this", date(2026, 3, 1)),
+        ("in 11 months", "this", date(2027, 2, 3)),
+        ("a year ago", "last", date(2025, 3, 3)),
     ],
 )
 def test_dates_as_people_write_them(words: str, lean: Lean, day: date) -> None:
@@ -83,3 +89,16 @@ def test_times_as_people_write_them(words: str, moment: time) -> None:
 def test_what_is_no_time_is_refused(words: str) -> None:
     with pytest.raises(UnknownDate):
         parse_time(words)
+
+
+def test_a_month_later_is_its_last_day_if_it_is_shorter() -> None:
+    assert parse_date("in a month", date(2026, 1, 31)) == date(2026, 2, 28)
+    assert parse_date("12 months ago", date(2024, 2, 29)) == date(2023, 2, 28)
+
+
+@pytest.mark.parametrize(
+    "words", ["3 weeks", "in 3 weeks ago", "in 99999 years", "99999 months ago"]
+)
+def test_a_span_without_a_direction_or_an_end_is_no_date(words: str) -> None:
+    with pytest.raises(UnknownDate):
+        parse_date(words, TODAY)
