@@ -50,38 +50,12 @@ class ShortenedHistory:
         """
         if self._compaction is not None and self._compaction.request.take():
             if turns - self.turns > 1:
-                self.turns = turns - 1
-                await self._summarise(entries)
+                await self._drop(turns - 1, entries)
         elif self.is_too_long(model, provider, sizes):
             await self.shorten(turns, entries)
 
     async def shorten(self, turns: int, entries: Entries) -> bool:
-        """Drop turns as `deepen`, and summarise all that are dropped."""
-        if not self.deepen(turns):
-            return False
-        await self._summarise(entries)
-        return True
-
-    async def refused(self, turns: int, entries: Entries) -> bool:
-        """Shorten a conversation that the model refused; the next one is shortened in time."""
-        if self._size is not None:
-            self._refused = self._size[1]
-        return await self.shorten(turns, entries)
-
-    async def _summarise(self, entries: Entries) -> None:
-        self._size = None
-        if self._compaction is not None:
-            self.summary = await self._compaction.summary_of(entries(self.turns))
-
-    def for_next_run(self) -> "ShortenedHistory":
-        """Return one for another run, which knows what was measured."""
-        other = ShortenedHistory(self._compaction)
-        other._size = self._size
-        other._refused = self._refused
-        return other
-
-    def deepen(self, turns: int) -> bool:
-        """Drop half of the turns, or half of those left.
+        """Drop half of the turns, or half of those left, and summarise all that are dropped.
 
         Returns False if there are none to drop, or it was done too often. The run's own turn always
         stays.
@@ -90,11 +64,31 @@ class ShortenedHistory:
         if left < 2 or self._cuts == MOST_CUTS:
             return False
         self._cuts += 1
-        self.turns += left - 1 if self._cuts == MOST_CUTS else (left + 1) // 2
-        self._size = None
+        dropped = left - 1 if self._cuts == MOST_CUTS else (left + 1) // 2
+        await self._drop(self.turns + dropped, entries)
+        return True
+
+    async def refused(self, turns: int, entries: Entries) -> bool:
+        """Shorten a conversation that the model refused; the next one is shortened in time."""
+        if self._size is not None:
+            self._refused = self._size[1]
+        return await self.shorten(turns, entries)
+
+    async def _drop(self, turns: int, entries: Entries) -> None:
+        """Drop so many turns in all, once there is a summary: a cancelled run drops none."""
         if self._compaction is None:
             doing("note", LEFT_OUT)
-        return True
+        else:
+            self.summary = await self._compaction.summary_of(entries(turns))
+        self.turns = turns
+        self._size = None
+
+    def for_next_run(self) -> "ShortenedHistory":
+        """Return one for another run, which knows what was measured."""
+        other = ShortenedHistory(self._compaction)
+        other._size = self._size
+        other._refused = self._refused
+        return other
 
     def measured(self, messages: int, tokens: int) -> None:
         """Record that messages up to and including the model's answer have this many tokens."""

@@ -1,5 +1,6 @@
 """A summary replaces the oldest turns, with both libraries."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from typing import Any
@@ -194,3 +195,24 @@ def test_of_a_long_conversation_the_latest_entries_are_summarised() -> None:
     assert text.startswith("[earlier entries are left out]")
     assert "199 x" in text
     assert text.endswith("end")
+
+
+async def test_a_run_cancelled_while_it_is_summarised_keeps_the_conversation(desk: Bench) -> None:
+    begun = asyncio.Event()
+
+    async def endless(_conversation: str) -> str:
+        begun.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    desk.compaction = Compaction(endless)
+    agent = desk.agent()
+    desk.server.script(Say("1"), FULL)
+    await desk.ask(agent, "a")
+    run = asyncio.create_task(desk.ask(agent, "b"))
+    await begun.wait()
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+    await desk.ask(agent, "c")
+    assert asked(desk)[0] == "a"

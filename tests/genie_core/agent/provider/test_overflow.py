@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 import pytest
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
-from tests.genie_core.agent.provider.both import MODEL, RUNTIMES, Bench, Reports, bench
+from tests.genie_core.agent.provider.both import MODEL, RUNTIMES, Bench, bench
 
 from genie_core.agent.provider import overflow
 from genie_core.agent.provider.overflow import LEFT_OUT, MOST_CUTS, ShortenedHistory
@@ -100,17 +100,15 @@ async def test_what_is_known_to_be_too_long_is_not_sent(
     assert [len(each) for each in asked(desk)] == [6001]
 
 
-def test_half_of_what_is_left_is_cut_and_at_last_all_but_the_present_turn() -> None:
-    cut, reports = ShortenedHistory(), Reports()
-    with reporting_to(reports):
-        left = []
-        while cut.deepen(1000):
-            left.append(1000 - cut.turns)
+async def test_half_of_what_is_left_is_cut_and_at_last_all_but_the_present_turn() -> None:
+    cut, left = ShortenedHistory(), []
+    while await cut.shorten(1000, lambda _turns: ()):
+        left.append(1000 - cut.turns)
     assert left == [500, 250, 125, 62, 1]
     assert len(left) == MOST_CUTS
     cut.begin()
     assert cut.turns == 0
-    assert not cut.deepen(1)
+    assert not await cut.shorten(1, lambda _turns: ())
 
 
 async def test_a_reasoner_leaves_out_turns_and_then_the_oldest_of_the_new_messages() -> None:
