@@ -83,7 +83,7 @@ class LoginStore:
             login = msgspec.json.decode(value, type=_Login) if value else None
         except (ValueError, RecursionError):
             return None
-        if login is None or login.url != url:
+        if login is None or not _is_same(login.url, url):
             return None
         _hide(login)
         return login
@@ -311,6 +311,11 @@ class _Callback:
         known = {name: given.get(name) for name in ("code", "state", "iss")}
         self._arrived.set_result(AuthorizationCodeResult.model_validate(known))
         return "200 OK", "You are logged in. Close this page and go back to genie-tui."
+
+
+def _is_same(one: str, other: str) -> bool:
+    """Compare addresses as they are sent: a request's is written in the usual form."""
+    return httpx2.URL(one) == httpx2.URL(other)
 
 
 def _may_be_opened(address: str) -> bool:

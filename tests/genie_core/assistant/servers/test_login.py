@@ -3,6 +3,7 @@
 import json
 import logging
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import httpx2
@@ -78,6 +79,15 @@ async def test_a_person_logs_in_once_and_runs_use_it(
         told = caplog.text + repr(made.board.servers) + str(made.notes.notes)
         assert tokens["access_token"] not in told
         assert tokens["refresh_token"] not in told
+
+
+async def test_a_login_counts_however_its_address_is_written(
+    runtime: str, spec: ServerSpec, store: LoginStore
+) -> None:
+    spaced = replace(spec, url=f"{spec.url}?for=ann b")
+    assert await log_in(spaced, store, browse)
+    async with bench(runtime, spaced, auth=lambda: KeptLogin("toy", store)) as made:
+        assert await made.result() == "HEY"
 
 
 async def test_tokens_are_refreshed_before_they_expire_and_after_they_are_revoked(
