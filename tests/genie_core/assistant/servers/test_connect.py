@@ -222,18 +222,41 @@ async def test_a_slow_one_does_not_hold_up_the_answer_and_its_tools_come(
         assert made.board.servers[0].state == "starting"
         monkeypatch.setattr(registry, "PATIENCE", 5.0)  # the other one is ready by then
         calls = (Call("works_shout", {"text": "a"}), SHOUT)
-        last = await made.ask(*calls, approve=partial(ready_behind, gate, made))
+        last = await made.ask(*calls, approve=partial(ready_behind, gate, made, "toy"))
         assert last.tool_results[-1] == "HEY"
         assert made.notes.notes[-1] == "tool server 'toy' is ready"
         process = json.loads(await made.result(Call("toy_tell", {})))["process"]
         assert process == json.loads(await made.result(Call("toy_tell", {})))["process"]
 
 
-async def ready_behind(gate: Path, made: Bench, _name: str, _arguments: dict[str, Any]) -> bool:
+async def test_tools_that_come_late_and_do_not_fit_are_left_out_with_a_note(
+    runtime: str, program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    works = Program(tmp_path / "works.json")
+    works.does("serve")
+    gate = tmp_path / "gate"
+    many = [tool(f"t{number}") for number in range(MOST_TOOLS)]
+    program.does("slow", until=str(gate), tools=many)
+    async with bench(runtime, works.spec("works"), program.spec()) as made:
+        monkeypatch.setattr(registry, "PATIENCE", 0.01)
+        await made.ask()
+        monkeypatch.setattr(registry, "PATIENCE", 5.0)  # the other one is ready by then
+        shout = Call("works_shout", {"text": "a"})
+        last = await made.ask(shout, shout, approve=partial(ready_behind, gate, made, "toy"))
+        assert len(last.tools) == MOST_TOOLS
+        (note,) = {each for each in made.notes.notes if "not offered" in each}
+        assert "tool server 'toy'" in note
+        assert made.board.servers[1].left_out > 0
+
+
+async def ready_behind(
+    gate: Path, made: Bench, server: str, _name: str, _arguments: dict[str, Any]
+) -> bool:
     """Let the slow server start, and wait until it is there."""
     gate.touch()
+    (place,) = (n for n, each in enumerate(made.board.servers) if each.name == server)
     async with asyncio.timeout(60):
-        while made.board.servers[0].tools == 0 and made.state != "ready":
+        while made.board.servers[place].state != "ready":
             await asyncio.sleep(0.01)
     return True
 

@@ -36,7 +36,6 @@ from genie_core.agent.provider.openai.run_recorder import RunRecorder
 from genie_core.agent.provider.openai.servers import ServerTools, ToolServers
 from genie_core.agent.provider.openai.tools import tools_from
 from genie_core.agent.provider.overflow import ShortenedHistory
-from genie_core.agent.provider.tool_limit import within_limit
 from genie_core.errors import InvalidSetting
 
 
@@ -218,11 +217,7 @@ class DefaultAgent(Agent):
         tools = [gate.around(tool) for tool in (*offer.tools, *self._agent.tools)]
 
         # The SDK reads the list before each request, so that tools may come later.
-        def add(more: list[Tool]) -> None:
-            (fit,) = within_limit(len(tools), [len(more)])
-            tools.extend(map(gate.around, more[:fit]))
-
-        offer.when_late(add)
+        offer.when_late(tools, lambda more: tools.extend(map(gate.around, more)))
         return self._agent.clone(
             instructions="\n\n".join(await self._instructions(query, offer)),
             model=model,

@@ -5,6 +5,7 @@ import logging
 from asyncio import Event, Future, Task
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from agents import Agent, RunContextWrapper, Tool
@@ -42,22 +43,23 @@ log = logging.getLogger(__name__)
 class ServerTools:
     """The tools for a run, and what the model must know about unavailable ones.
 
-    `late` are the listings of servers that the run does not wait for any more.
+    `late` are servers, with their listings, that the run does not wait for any more.
     """
 
     tools: list[Tool] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
-    late: list["Task[list[Tool]]"] = field(default_factory=list)
+    late: list[tuple["_ToolServer", "Task[list[Tool]]"]] = field(default_factory=list)
 
-    def when_late(self, add: Callable[[list[Tool]], None]) -> None:
-        """Pass the tools of late servers to `add` when they are ready."""
+    def when_late(self, taken: Sequence[Tool], add: Callable[[list[Tool]], None]) -> None:
+        """Pass the tools of late servers to `add` when they are ready, if they fit beside `taken`."""
 
-        def pass_on(listing: "Task[list[Tool]]") -> None:
+        def pass_on(server: "_ToolServer", listing: "Task[list[Tool]]") -> None:
             if not listing.cancelled() and listing.exception() is None:
-                add(listing.result())
+                (fit,) = within_limit(len(taken), [len(listing.result())])
+                add(server.limited(listing.result(), fit))
 
-        for each in self.late:
-            each.add_done_callback(pass_on)
+        for server, listing in self.late:
+            listing.add_done_callback(partial(pass_on, server))
 
 
 class WatchedServer(MCPServer):
@@ -90,7 +92,7 @@ class ToolServers:
         listed: dict[_ToolServer, list[Tool]] = {}
         for server, answer in zip(self._servers, answers, strict=True):
             if isinstance(answer, Task) and not answer.done():
-                offer.late.append(answer)
+                offer.late.append((server, answer))
                 offer.notices.append(waiting_notice(server.name))
             elif isinstance(answer, Task):
                 listed[server] = answer.result()

@@ -114,20 +114,21 @@ class ToleratedServer(WrapperToolset[Any]):
         return True
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
-        self.offered = {}
+        tools = await self._usable_tools(ctx)
+        # Set once: a run beside this one counts them at any time.
+        self.offered = {name: tool.tool_def.description or "" for name, tool in tools.items()}
+        if tools:
+            self.watch.ready(self.offered)
+        return tools
+
+    async def _usable_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
         if self.health.outage is None and self.health.is_open:
             try:
-                tools = await super().get_tools(ctx)
+                return await super().get_tools(ctx)
             except Exception as error:
                 if not has_gone(error):
                     raise
                 self._went_out(error)
-            else:
-                self.offered = {
-                    name: tool.tool_def.description or "" for name, tool in tools.items()
-                }
-                self.watch.ready(self.offered)
-                return tools
         return {}
 
     async def get_instructions(self, ctx: RunContext[Any]) -> Any:
