@@ -610,19 +610,25 @@ def _add_sessions(add_command: AddPart) -> None:
     _add_settings(sessions, "sessions")
     _add_list_options(sessions, "activity", [], json=False)
     sessions.set_defaults(command="sessions", part="list")
-    add_part = sessions.add_parts("parts", "PART")
-
-    def add(name: str, text: str) -> CommandParser:
-        part = add_part(name, text)
-        _add_settings(part, "sessions")
-        part.set_defaults(part=name)
-        return part
-
+    add = _parts_of(sessions, "sessions")
     unset = argparse.SUPPRESS  # as in _add_settings
     _add_list_options(add("list", "list all sessions, the latest first"), unset, unset, json=unset)
     _add_looking(add)
     _add_changing(add)
     _add_export(add)
+
+
+def _parts_of(command: CommandParser, name: str) -> AddPart:
+    """Return a function that adds a part of a command, with the command's settings."""
+    add_part = command.add_parts("parts", "PART")
+
+    def add(part_name: str, text: str) -> CommandParser:
+        part = add_part(part_name, text)
+        _add_settings(part, name)
+        part.set_defaults(part=part_name)
+        return part
+
+    return add
 
 
 def _add_looking(add: AddPart) -> None:
@@ -824,14 +830,7 @@ def _add_secrets(add: AddPart) -> None:
     secrets = add("secrets", "keep keys and passwords for your assistant")
     _add_settings(secrets, "secrets")
     secrets.set_defaults(command="secrets", part="list")
-    add_part = secrets.add_parts("parts", "PART")
-
-    def added(name: str, text: str) -> CommandParser:
-        part = add_part(name, text)
-        _add_settings(part, "secrets")
-        part.set_defaults(part=name)
-        return part
-
+    added = _parts_of(secrets, "secrets")
     keep = added("set", "keep a value; it is asked for, or read from standard input")
     keep.add_argument("secret", metavar="NAME", help="for example OPENAI_API_KEY")
     keep.add_argument("surplus", nargs="*", help=argparse.SUPPRESS)
@@ -843,14 +842,7 @@ def _add_servers(add: AddPart) -> None:
     servers = add("servers", "list tool servers, log in at one in your browser, and log out")
     _add_settings(servers, "servers")
     servers.set_defaults(command="servers", part="list")
-    add_part = servers.add_parts("parts", "PART")
-
-    def added(name: str, text: str) -> CommandParser:
-        part = add_part(name, text)
-        _add_settings(part, "servers")
-        part.set_defaults(part=name)
-        return part
-
+    added = _parts_of(servers, "servers")
     added("list", "print the names, and where you are logged in")
     login = added("login", "log in at a server on HTTP that wants it (OAuth)")
     login.add_argument("server", metavar="NAME", help="a server of the mcpServers file")

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any, Final
 
-from textual import events, on
+from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
@@ -23,12 +22,11 @@ from genie_core.text.edited_arguments import (
 )
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keymap import keymap_of
-from genie_tui.commands.keys import Action, Scope, bindings
-from genie_tui.screens.dialogs.dialog import Dialog
+from genie_tui.commands.keys import Scope
+from genie_tui.screens.dialogs.review import ReviewDialog
 from genie_tui.widgets.approvals.call_text import CardView, diff_lines, effect_content
 from genie_tui.widgets.json_area import JsonArea
-from genie_tui.widgets.keys_line import KeysLine, key_list
-from genie_tui.widgets.reading import read_on
+from genie_tui.widgets.keys_line import key_list
 
 GONE: Final = (
     "This call is no longer waiting, so your changes have no effect. You can still copy the text."
@@ -38,17 +36,15 @@ SURE: Final = "Press {key} again to discard your changes."
 UNCHANGED: Final = "Nothing changed. Go back and allow it as it is."
 
 
-class EditCallScreen(Dialog[None]):
+class EditCallScreen(ReviewDialog):
     """Edits a call's arguments as JSON, shows the changes, and allows the call.
 
     `waits` returns whether the call can still be answered; `allow` answers it and returns whether
-    that was accepted; `preview` returns what the edited call would do, if that is known. Nothing is answered before the changes were shown and the keyboard has
-    rested.
+    that was accepted; `preview` returns what the edited call would do, if that is known.
     """
 
     CSS_PATH = "edit_call.tcss"
-    BINDINGS = bindings(Scope.EDIT)
-    GUARDS_ITSELF = True
+    SHOWN = "edit-scroll"
 
     def __init__(
         self,
@@ -59,7 +55,7 @@ class EditCallScreen(Dialog[None]):
         clock: Callable[[], float],
         preview: Callable[[dict[str, Any]], ToolEffects | None],
     ) -> None:
-        super().__init__()
+        super().__init__(clock, {"go_on": "allow this version", "go_back": "keep editing"})
         self._proposal = proposal
         self._preview = preview
         self._tool = proposal.tool
@@ -71,8 +67,6 @@ class EditCallScreen(Dialog[None]):
             dict(proposal.arguments), checked=False
         )
         self._leaving = False
-        self._keys = KeysLine(Scope.CONFIRM, clock)
-        self._keys.name_keys({"go_on": "allow this version", "go_back": "keep editing"})
 
     def compose(self) -> ComposeResult:
         with Vertical(id="edit"):
@@ -91,28 +85,6 @@ class EditCallScreen(Dialog[None]):
         self._title(f"Change what {visible_line(self._tool)} is called with")
         self._look()
         self.set_interval(0.5, self._look_again)
-
-    @property
-    def reviewing(self) -> bool:
-        """Whether the changes are shown, so that enter allows them."""
-        return self.has_class("-review")
-
-    def on_key(self, event: events.Key) -> None:
-        """Handle every key while the changes are shown; going back always works."""
-        if not self.reviewing:
-            return
-        event.stop()
-        keymap = keymap_of(self)
-        self._keys.take(event, self, partial(self._act, keymap.meaning(Scope.CONFIRM, event.key)))
-        action = keymap.by_key(Scope.CONFIRM).get(event.key)
-        if action is not None and action.run == "go_back":
-            self._write_on()
-
-    def _act(self, key: str, action: Action) -> None:
-        if action.run == "go_on":
-            self._go_on()
-        elif action.run == "scroll":
-            read_on(self.query_one("#edit-scroll", VerticalScroll), key)
 
     @on(TextArea.Changed)
     def _changed(self, event: TextArea.Changed) -> None:
@@ -133,9 +105,7 @@ class EditCallScreen(Dialog[None]):
         elif self._waits():
             self.query_one("#edit-changes", Static).update(self._changes(self._read.arguments))
             self._title(f"Call {visible_line(self._tool)} like this?")
-            self.add_class("-review")
-            self.set_focus(None)
-            self._keys.arm()
+            self._review()
 
     def _changes(self, arguments: dict[str, Any]) -> Content:
         """What was edited, and what the call would do then."""

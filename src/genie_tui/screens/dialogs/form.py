@@ -1,10 +1,9 @@
 """Fill in the form with which a tool server asks for input."""
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any, Final
 
-from textual import events, on
+from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
@@ -13,28 +12,25 @@ from textual.widgets import Input, Static
 from genie_core.text.form import FormFault, FormField, fields_of, read_form
 from genie_core.text.safe import visible, visible_line
 from genie_tui.commands.keymap import keymap_of
-from genie_tui.commands.keys import Action, Scope, bindings
-from genie_tui.screens.dialogs.dialog import Dialog
+from genie_tui.commands.keys import Scope
+from genie_tui.screens.dialogs.review import ReviewDialog
 from genie_tui.widgets.approvals.call_text import arguments_content, reads_answers
 from genie_tui.widgets.keys_in_order import LineInput
-from genie_tui.widgets.keys_line import KeysLine
-from genie_tui.widgets.reading import read_on
 
 GONE: Final = "The server is no longer waiting, so your answer has no effect."
 NOT_TAKEN: Final = "Not accepted; the server is still waiting."
 LONGEST_VALUE: Final = 4_000
 
 
-class FormScreen(Dialog[None]):
+class FormScreen(ReviewDialog):
     """Asks for the fields of a form, shows the answer, and sends it.
 
     `waits` returns whether the request can still be answered; `send` answers it and returns whether
-    that was accepted. Nothing is sent before the answer was shown and the keyboard has rested.
+    that was accepted.
     """
 
     CSS_PATH = "form.tcss"
-    BINDINGS = bindings(Scope.EDIT)
-    GUARDS_ITSELF = True
+    SHOWN = "form-answer"
 
     def __init__(
         self,
@@ -45,7 +41,7 @@ class FormScreen(Dialog[None]):
         send: Callable[[dict[str, Any]], bool],
         clock: Callable[[], float],
     ) -> None:
-        super().__init__()
+        super().__init__(clock, {"go_on": "send it", "go_back": "keep writing"})
         self._server = server
         self._message = message
         self._schema = schema
@@ -53,8 +49,6 @@ class FormScreen(Dialog[None]):
         self._waits = waits
         self._send = send
         self._answer: dict[str, Any] = {}
-        self._keys = KeysLine(Scope.CONFIRM, clock)
-        self._keys.name_keys({"go_on": "send it", "go_back": "keep writing"})
 
     def compose(self) -> ComposeResult:
         name = visible_line(self._server)
@@ -82,28 +76,6 @@ class FormScreen(Dialog[None]):
         """Start with the first field; check periodically whether the server still waits."""
         self.set_interval(0.5, self._look_again)
 
-    @property
-    def reviewing(self) -> bool:
-        """Whether the answer is shown, so that enter sends it."""
-        return self.has_class("-review")
-
-    def on_key(self, event: events.Key) -> None:
-        """Handle every key while the answer is shown; going back always works."""
-        if not self.reviewing:
-            return
-        event.stop()
-        keymap = keymap_of(self)
-        self._keys.take(event, self, partial(self._act, keymap.meaning(Scope.CONFIRM, event.key)))
-        action = keymap.by_key(Scope.CONFIRM).get(event.key)
-        if action is not None and action.run == "go_back":
-            self._write_on()
-
-    def _act(self, key: str, action: Action) -> None:
-        if action.run == "go_on":
-            self._go_on()
-        elif action.run == "scroll":
-            read_on(self.query_one("#form-answer", VerticalScroll), key)
-
     @on(Input.Submitted)
     def _next_field(self, event: Input.Submitted) -> None:
         event.stop()
@@ -121,9 +93,7 @@ class FormScreen(Dialog[None]):
             self.query_one("#form-values", Static).update(arguments_content(self._named(read)))
             self._title(f"Send this to {visible_line(self._server)}?")
             self._say("")
-            self.add_class("-review")
-            self.set_focus(None)
-            self._keys.arm()
+            self._review()
 
     def action_leave(self) -> None:
         """Return to the request, which keeps waiting."""
