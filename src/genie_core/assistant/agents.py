@@ -55,7 +55,7 @@ from genie_core.assistant.tools.catalog import (
 )
 from genie_core.assistant.tools.chat.room import RoomTools
 from genie_core.assistant.tools.files.changes import FileChanges
-from genie_core.assistant.tools.files.claims import ClaimingAgent, FileClaims
+from genie_core.assistant.tools.files.locks import FileLocks, LockingAgent
 from genie_core.assistant.tools.files.workspace import Workspace
 from genie_core.assistant.tools.shell.jobs import Jobs
 from genie_core.message import SYSTEM
@@ -258,7 +258,7 @@ class AssistantBuilder:
     meter: BudgetMeter
     secrets: SecretsProvider | None
     changes: FileChanges = field(default_factory=FileChanges)
-    claims: FileClaims = field(default_factory=FileClaims)
+    locks: FileLocks = field(default_factory=FileLocks)
     jobs: Jobs = field(default_factory=Jobs)
     options: AgentOptions = field(default_factory=AgentOptions)
     """The options of the answering agent, if that is a program."""
@@ -428,8 +428,8 @@ class AssistantBuilder:
 
     def _guarded(self, role: Role, agent: Agent) -> Agent:
         """Keep an agent within the budget, and off the files of other running answers."""
-        return ClaimingAgent(
-            BudgetedAgent(agent, self.meter), self.claims, partial(self._written, role.name)
+        return LockingAgent(
+            BudgetedAgent(agent, self.meter), self.locks, partial(self._written, role.name)
         )
 
     def _written(self, agent: str, tool: str, arguments: dict[str, Any]) -> Sequence[str]:

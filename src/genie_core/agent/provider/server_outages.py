@@ -118,6 +118,13 @@ def public_reason(error: Exception) -> str:
     return public_summary(error) if isinstance(error, Late | Paused) else ""
 
 
+def first_of(error: Exception) -> Exception:
+    """Return the first error inside the exception groups of the MCP client."""
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
 def has_ended(error: BaseException | None) -> bool:
     """Whether an error, or its cause, is MCP's for a closed connection."""
     for _ in range(_DEEPEST):

@@ -29,6 +29,7 @@ from mcp.shared.auth import (
 )
 from pydantic import AnyUrl
 
+from genie_core.agent.provider.server_outages import first_of
 from genie_core.assistant.secrets import OwnSecrets
 from genie_core.assistant.servers.client import client_of
 from genie_core.assistant.servers.config_file import ServerSpec
@@ -234,7 +235,7 @@ async def log_in(spec: ServerSpec, store: LoginStore, show: ShowAddress) -> str:
     except TimeoutError:
         raise LoginFailed(spec.name, f"not completed in {LOGIN_TIMEOUT:.0f} seconds") from None
     except Exception as error:
-        failed = _cause(error)
+        failed = first_of(error)
         if isinstance(failed, LoginFailed):
             raise failed from error
         raise LoginFailed(spec.name, hide_secrets(summary(failed))) from error
@@ -331,10 +332,3 @@ def _hide(login: _Login) -> None:
     tokens = OAuthToken.model_validate_json(login.tokens)
     client = OAuthClientInformationFull.model_validate_json(login.client)
     know([tokens.access_token, tokens.refresh_token or "", client.client_secret or ""])
-
-
-def _cause(error: Exception) -> Exception:
-    """Return the error of the login inside the groups of the client."""
-    while isinstance(error, ExceptionGroup):
-        error = error.exceptions[0]
-    return error

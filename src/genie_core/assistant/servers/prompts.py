@@ -8,7 +8,7 @@ import httpx2
 from mcp import Client
 from mcp.types import ContentBlock, GetPromptResult, Prompt, TextContent
 
-from genie_core.agent.provider.server_outages import START_TIMEOUT, late, reason
+from genie_core.agent.provider.server_outages import START_TIMEOUT, first_of, late, reason
 from genie_core.assistant.servers.client import client_of
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.errors import ServerError
@@ -39,7 +39,7 @@ async def prompt_text(
             async with client_of(ready, ErrorLog(spec.name), auth=auth) as client:
                 return await _fetched(spec.name, client, name, words)
     except Exception as error:
-        failed = late(START_TIMEOUT) if limit.expired() else _first(error)
+        failed = late(START_TIMEOUT) if limit.expired() else first_of(error)
         if isinstance(failed, ServerError):
             raise failed from error
         problem = f"has not sent the prompt {name!r}: {reason(failed)}"
@@ -106,9 +106,3 @@ def _texts(server: str, result: GetPromptResult) -> tuple[str, ...]:
 
 def _text(content: ContentBlock) -> str:
     return content.text if isinstance(content, TextContent) else f"[{content.type}]"
-
-
-def _first(error: Exception) -> Exception:
-    while isinstance(error, ExceptionGroup):
-        error = error.exceptions[0]
-    return error

@@ -107,12 +107,10 @@ async def _answered(model: Model, params: CreateMessageRequestParams) -> CreateM
     if params.temperature is not None:
         settings["temperature"] = params.temperature
     limited = with_limit(model, portable(model, settings), silence_limit(model))
-    observed = ObservedModel(model)
-    observed.begin()
     with failures_told(model):
         async with model:
             response = await model_request(
-                observed, list(_messages(params)), model_settings=limited
+                ObservedModel(model), list(_messages(params)), model_settings=limited
             )
     return CreateMessageResult(
         role="assistant",

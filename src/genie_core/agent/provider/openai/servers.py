@@ -20,6 +20,7 @@ from genie_core.agent.provider.server_outages import (
     Unwatched,
     Watch,
     failure,
+    first_of,
     late,
     note_outage,
     note_ready,
@@ -273,7 +274,7 @@ class _Connection:
             self._opened.set_result(None)
             await self._leave.wait()
         except Exception as error:  # noqa: BLE001 - passed to those that wait for the server
-            self._opened.set_exception(late(START_TIMEOUT) if limit.expired() else _first(error))
+            self._opened.set_exception(late(START_TIMEOUT) if limit.expired() else first_of(error))
         finally:
             if not self._opened.done():
                 self._opened.set_exception(ConnectionError("closed while it was starting"))
@@ -299,10 +300,3 @@ async def _done_or_cancelled(task: "Task[Any]") -> None:
 
 def _described(tools: Sequence[Tool]) -> dict[str, str]:
     return {tool.name: getattr(tool, "description", "") for tool in tools}
-
-
-def _first(error: Exception) -> Exception:
-    """Return the first error inside the exception groups of the MCP client."""
-    while isinstance(error, ExceptionGroup):
-        error = error.exceptions[0]
-    return error

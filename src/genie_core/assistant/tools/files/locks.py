@@ -22,10 +22,10 @@ _TAKEN: Final = (
 )
 
 
-class FileClaims:
+class FileLocks:
     """The files that running answers have written or ask to write; each belongs to one of them.
 
-    Commands claim nothing: which files they write is not known.
+    Commands lock nothing: which files they write is not known.
     """
 
     def __init__(self) -> None:
@@ -45,8 +45,8 @@ class FileClaims:
             _run.reset(token)
             self._owners = {path: each for path, each in self._owners.items() if each is not mine}
 
-    def take(self, paths: Iterable[str]) -> tuple[list[str], str]:
-        """Claim files for the running answer.
+    def acquire(self, paths: Iterable[str]) -> tuple[list[str], str]:
+        """Lock files for the running answer.
 
         Returns the new ones and "", or nothing and a file that another answer has.
         """
@@ -58,32 +58,32 @@ class FileClaims:
         self._owners |= dict.fromkeys(new, mine)
         return new, ""
 
-    def give_back(self, paths: Iterable[str]) -> None:
+    def release(self, paths: Iterable[str]) -> None:
         """Release files that the running answer does not write after all."""
         for path in paths:
             self._owners.pop(path, None)
 
 
-class ClaimingAgent(ForwardingAgent):
+class LockingAgent(ForwardingAgent):
     """An agent whose runs write no file that another running answer writes."""
 
-    def __init__(self, inner: Agent, claims: FileClaims, writes: Writes) -> None:
+    def __init__(self, inner: Agent, locks: FileLocks, writes: Writes) -> None:
         super().__init__(inner)
-        self._claims = claims
+        self._locks = locks
         self._writes = writes
 
     @asynccontextmanager
     async def around(self, callback: ApprovalCallback) -> AsyncIterator[ApprovalCallback]:
-        with self._claims.run():
-            yield _ClaimingCallback(callback, self._claims, self._writes)
+        with self._locks.run():
+            yield _LockingCallback(callback, self._locks, self._writes)
 
 
 @dataclass(frozen=True, slots=True)
-class _ClaimingCallback:
+class _LockingCallback:
     """Denies a call that would write another answer's file, before a person is asked about it."""
 
     callback: ApprovalCallback
-    claims: FileClaims
+    locks: FileLocks
     writes: Writes
 
     async def __call__(self, tool_name: str, tool_args: dict[str, Any]) -> bool:
@@ -92,7 +92,7 @@ class _ClaimingCallback:
     async def verdict(
         self, tool_name: str, tool_args: dict[str, Any], schema: dict[str, Any] | None = None
     ) -> Verdict:
-        new, taken = self.claims.take(self.writes(tool_name, tool_args))
+        new, taken = self.locks.acquire(self.writes(tool_name, tool_args))
         if taken:
             return _denied(tool_name, taken)
         verdict = Verdict(approved=False)
@@ -100,10 +100,10 @@ class _ClaimingCallback:
             verdict = await ask_about(self.callback, tool_name, tool_args, schema)
         finally:
             if not verdict.approved:
-                self.claims.give_back(new)
+                self.locks.release(new)
         if verdict.arguments is not None:
-            self.claims.give_back(new)
-            _, taken = self.claims.take(self.writes(tool_name, verdict.arguments))
+            self.locks.release(new)
+            _, taken = self.locks.acquire(self.writes(tool_name, verdict.arguments))
         return _denied(tool_name, taken) if taken else verdict
 
 

@@ -8,7 +8,7 @@ from tests.genie_core.agent.provider.both import Reports
 
 from genie_core.agent import AgentInput, ApprovalCallback, Verdict
 from genie_core.agent.approval import ask_about
-from genie_core.assistant.tools.files.claims import ClaimingAgent, FileClaims
+from genie_core.assistant.tools.files.locks import FileLocks, LockingAgent
 from genie_core.runtime.progress import reporting_to
 from genie_core.testing import Emit, ScriptedAgent
 
@@ -16,19 +16,19 @@ pytestmark = pytest.mark.timeout(100)
 
 
 class Desk:
-    """Agents that share claims; each asks for the calls that its query lists and says the answers."""
+    """Agents that share locks; each asks for the calls that its query lists and says the answers."""
 
     def __init__(self) -> None:
-        self.claims = FileClaims()
+        self.locks = FileLocks()
         self.asked: list[str] = []
         self.gates: dict[str, asyncio.Event] = {}
         self.edited: dict[str, Any] | None = None
         self.denied: set[str] = set()
 
-    def agent(self) -> ClaimingAgent:
-        return ClaimingAgent(ScriptedAgent(self._run), self.claims, _writes)
+    def agent(self) -> LockingAgent:
+        return LockingAgent(ScriptedAgent(self._run), self.locks, _writes)
 
-    def start(self, *paths: str, agent: ClaimingAgent | None = None) -> "asyncio.Task[str]":
+    def start(self, *paths: str, agent: LockingAgent | None = None) -> "asyncio.Task[str]":
         query = AgentInput(json.dumps(paths))
         return asyncio.create_task((agent or self.agent()).run(query, self))
 
@@ -124,11 +124,11 @@ async def test_a_subagent_writes_for_the_run_that_asked_it(desk: Desk) -> None:
         assert await callback("write_file", {"path": "a.md"})
         return await inner.run(AgentInput('["a.md", "b.md"]'), callback)
 
-    outer = ClaimingAgent(ScriptedAgent(direct), desk.claims, _writes)
+    outer = LockingAgent(ScriptedAgent(direct), desk.locks, _writes)
     assert await outer.run(AgentInput("go"), desk) == "written; written"
 
 
-async def test_the_built_assistant_claims_what_its_tools_write(tmp_path: Path) -> None:
+async def test_the_built_assistant_locks_what_its_tools_write(tmp_path: Path) -> None:
     from genie_core.assistant.build import build_assistant
     from genie_core.assistant.config import AssistantConfig
 
