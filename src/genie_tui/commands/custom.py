@@ -7,7 +7,7 @@ from textual.content import Content
 
 from genie_core.errors import GenieError
 from genie_core.room.engine.controls import CustomCommand, EngineControls
-from genie_core.room.protocol.events import quote_of_file
+from genie_core.room.protocol.events import mark_of_source
 from genie_core.text.safe import visible, visible_line
 from genie_tui.commands.context import RoomContext
 from genie_tui.commands.registry import slash_commands
@@ -89,7 +89,7 @@ class CustomCommands:
                 return
             await asyncio.to_thread(service.note_shown, command)
         try:
-            joined.messages.send(text, quotes=[quote_of_file(command.file)])
+            joined.messages.send(text, quotes=[mark_of_source(f"the file {command.file}")])
         except GenieError as error:
             self._context.give_back(draft)
             self._context.warn(str(error))

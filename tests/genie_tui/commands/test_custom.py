@@ -6,7 +6,7 @@ from tests.genie_tui.scripted_room import ScriptedJoinedRoom, Ticking, in_room, 
 
 from genie_core.privacy.redaction import know
 from genie_core.room.engine.controls import CustomCommand
-from genie_core.room.protocol.events import quote_of_file
+from genie_core.room.protocol.events import mark_of_source
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.help import HelpScreen, HelpText
 from genie_tui.widgets.composer.composer import Composer
@@ -46,7 +46,7 @@ async def test_a_command_of_the_workspace_is_shown_before_it_is_first_sent(
         await until(pilot, lambda: isinstance(pilot.app.screen, ConfirmScreen))
         _ = pilot.app.screen.dismiss(True)
         await until(pilot, lambda: len(joined.said) == 1)
-        assert joined.sent == [((), (quote_of_file(".agents/commands/review.md"),))]
+        assert joined.sent == [((), (mark_of_source("the file .agents/commands/review.md"),))]
         composer.post_message(Composer.Submitted("/review"))
         await until(pilot, lambda: len(joined.said) == 2)  # without a question
 

@@ -148,7 +148,7 @@ def as_message(
         content=content,
         sender=sender,
         request_id=str(exchange.seq),
-        threads=[_as_thread(quote) for quote in said.quotes if not quote.is_of_file],
+        threads=[_as_thread(quote) for quote in said.quotes if not quote.is_mark],
         attachments=_attachments(readable, place) if place else [],
     )
 

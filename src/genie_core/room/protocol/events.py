@@ -260,20 +260,24 @@ class QuotedLine(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Quote(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Messages of another room that a member shares, oldest first; or see `quote_of_file`."""
+    """Messages of another room that a member shares, oldest first; or see `mark_of_source`."""
 
     room: str
     title: str
     lines: tuple[QuotedLine, ...]
 
     @property
-    def is_of_file(self) -> bool:
+    def is_mark(self) -> bool:
+        """Whether it has no messages, but names the source of its message's text."""
         return not (self.room or self.lines)
 
 
-def quote_of_file(name: str) -> Quote:
-    """Return a quote that marks its message's text as that of a file, which others may have written."""
-    return Quote("", f"the file {name}", ())
+def mark_of_source(source: str) -> Quote:
+    """Return a quote that marks its message's text as that of a file or a tool server's prompt.
+
+    Others may have written it.
+    """
+    return Quote("", source, ())
 
 
 class MessagePosted(Body, tag="said", frozen=True):

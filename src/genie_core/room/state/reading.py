@@ -12,11 +12,12 @@ MOST_SOURCES: Final = 200
 class Reading:
     """Whose words are in the conversation that agents read, and whose data they have read.
 
-    `authors` are those of the messages so far, and those who vouched for one,
-    or as hosts for all before there were signatures; true for agents. `sources` are quoted
-    rooms, files of which messages are copies, conversations that were imported, and pages, tool servers and other rooms that allowed calls have read, of any owner's
-    agents: their answers are in the conversation, too. `owners` are the people of whose files an
-    allowed call has read. None of it is forgotten with the messages.
+    `authors` are those of the messages so far, and those who vouched for one, or as hosts for all
+    before there were signatures; true for agents. `sources` are quoted rooms, files and prompts
+    that became messages, imported conversations, and pages, tool servers and other rooms that
+    allowed calls of any owner's agents have read: their answers are in the conversation, too.
+    `owners` are the people whose files an allowed call has read. None of it is forgotten with the
+    messages.
     """
 
     authors: dict[str, bool] = field(default_factory=dict)
@@ -29,7 +30,7 @@ class Reading:
             self.authors.setdefault(message.voucher, False)
         for quote in message.said.quotes:
             of_room = f"a quote of {quote.title or quote.room}"
-            self._add_source(quote.title or "a file" if quote.is_of_file else of_room)
+            self._add_source(quote.title or "a file" if quote.is_mark else of_room)
 
     def add_copy(self, origin: str) -> None:
         """Take in that all so far was copied from elsewhere: who said it is only the copy's word."""

@@ -343,7 +343,7 @@ def quote_lines(quotes: Iterable[Quote]) -> tuple[QuoteLine, ...]:
     return tuple(
         QuoteLine(
             quote_name(quote)
-            if quote.is_of_file
+            if quote.is_mark
             else f"{quote_name(quote)} · {counted(len(quote.lines), 'message')}"
         )
         for quote in quotes
@@ -351,7 +351,7 @@ def quote_lines(quotes: Iterable[Quote]) -> tuple[QuoteLine, ...]:
 
 
 def quote_name(quote: Quote) -> str:
-    """Name the room that a quote comes from."""
+    """Name the room that a quote comes from, or the source of the text."""
     return visible_line(quote.title or quote.room)
 
 

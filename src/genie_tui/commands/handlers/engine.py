@@ -11,7 +11,7 @@ from genie_core.room.engine.backlog import BacklogChoice
 from genie_core.room.engine.controls import AgentSummary, EngineControls, JobInfo
 from genie_core.room.engine.policy import ANSWER_SERVER
 from genie_core.room.participant.receipt import excerpt
-from genie_core.room.protocol.events import Quote, QuotedLine
+from genie_core.room.protocol.events import mark_of_source
 from genie_core.room.state.thread import MessageThread, Phase
 from genie_core.room.text.costs import budget_line
 from genie_core.runtime.agent_options import MODE, MODEL, AgentOption, of_category
@@ -341,7 +341,8 @@ async def _send_prompt(context: RoomContext, prompt: PromptLine, typed: str) -> 
         asked = message_question(text, joined.state, joined.name)
         title = f"Send this prompt of {visible_line(prompt.server)}?"
         if await context.confirm(title, asked, "send it"):
-            joined.messages.send(text, quotes=(_origin_of(prompt),))
+            source = f"the prompt {prompt.server}:{prompt.name}"
+            joined.messages.send(text, quotes=[mark_of_source(source)])
     except GenieError as error:
         if not context.composer.draft:
             context.composer.draft = typed
@@ -358,12 +359,6 @@ async def _text_of(context: RoomContext, prompt: PromptLine) -> str:
     if names := context.attachments.secrets_in(text):
         raise GenieError(f"Not sent: it contains your secret {', '.join(names)}.")
     return text
-
-
-def _origin_of(prompt: PromptLine) -> Quote:
-    """Return a quote that makes the server the origin of a message's words."""
-    title, server = f"the prompt {prompt.server}:{prompt.name}", f"tool server {prompt.server}"
-    return Quote(server, title, (QuotedLine(server, "The text of the message is this prompt."),))
 
 
 def explain_not_taken(context: RoomContext) -> None:

@@ -11,7 +11,7 @@ from genie_core.room.protocol.events import (
     MemberJoined,
     MessagePosted,
     RoomCreated,
-    quote_of_file,
+    mark_of_source,
 )
 from genie_core.room.security.founding import found_room, room_id
 
@@ -68,7 +68,7 @@ def test_a_fork_of_an_own_founded_room_stays_its_owners() -> None:
 
 def test_a_message_from_a_file_is_words_of_the_file() -> None:
     log = FoundedLog()
-    quotes = (quote_of_file(".agents/commands/review.md"),)
+    quotes = (mark_of_source("the file .agents/commands/review.md"),)
     for by, body in (
         ("", RoomCreated("r", "Team")),
         ("", HostStarted("ann")),

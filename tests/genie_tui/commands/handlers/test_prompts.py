@@ -84,10 +84,10 @@ async def test_its_text_is_shown_and_sent_with_the_server_as_its_origin(*, agree
         if not agrees:
             return
         ((_, quotes),) = joined.sent
-        said = MessagePosted("m", "text", quotes=quotes)
+        said = MessagePosted("m", "text", quotes=tuple(quotes))
         reading = Reading()
         reading.add_message(MessageThread(1, 0.0, joined.name, said, Phase.DECIDING))
-        assert list(reading.sources) == ["a quote of the prompt toy:review"]
+        assert list(reading.sources) == ["the prompt toy:review"]
 
 
 async def test_one_that_is_not_sent_gives_the_draft_back() -> None:
