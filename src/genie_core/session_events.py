@@ -1,4 +1,4 @@
-"""What happens in all executions of a session, as one numbered stream."""
+"""The events of all executions of a session, as one numbered stream."""
 
 from collections import deque
 from collections.abc import AsyncIterator

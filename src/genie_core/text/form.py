@@ -43,7 +43,7 @@ class FormField:
 
     @property
     def expected(self) -> str:
-        """What is to be typed, such as "a whole number" or "one of: small, large"."""
+        """The kind of value to type, such as "a whole number" or "one of: small, large"."""
         listed = ", ".join(title for _, title in self.choices)
         kind = f"{self.kind}: {listed}" if self.choices else self.kind
         return kind if self.is_required else f"{kind}; may stay empty"

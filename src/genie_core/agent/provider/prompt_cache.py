@@ -1,4 +1,4 @@
-"""What a provider's cache of prompts needs to be found again."""
+"""The key by which a provider finds its cache of a prompt again."""
 
 import hashlib
 from typing import Final

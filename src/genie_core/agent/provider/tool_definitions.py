@@ -1,6 +1,6 @@
 """Definitions of tools as a model gets them: everything that it needs, once, and nothing else.
 
-They are part of each request. What the program itself checks, a model need not be told.
+They are part of each request. A model need not be told what the program itself checks.
 """
 
 from collections.abc import Mapping

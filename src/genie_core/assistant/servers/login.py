@@ -52,9 +52,9 @@ ShowAddress: TypeAlias = Callable[[str], Awaitable[None]]
 
 
 class _Login(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is kept of a login. It counts only for the address `url`; `expires` is since the epoch.
+    """A login as it is kept. It counts only for the address `url`; `expires` is since the epoch.
 
-    The others are what the SDK has of these, as JSON.
+    The other fields are those of the SDK, as JSON.
     """
 
     url: str

@@ -34,7 +34,7 @@ SPENDS: Final = "costs more"
 
 
 SENDS_ANSWER: Final = "sends your answer to the server"
-"""What answering a tool server does at worst."""
+"""The worst effect of answering a tool server."""
 
 _REQUESTS: Final = {
     EXCEED_BUDGET: "go over the budget of this session",

@@ -204,7 +204,7 @@ def effect_content(view: CardView) -> Content:
 
 
 def question_content(view: CardView) -> Content:
-    """What a tool server asks of the person: its message, and an address or the fields of a form."""
+    """Return a tool server's question: its message, and an address or the fields of a form."""
     asked = view.request.arguments
     server = visible_line(str(asked.get("server", "")))
     lines = [
@@ -245,7 +245,7 @@ def _field(field: FormField) -> Content:
 
 
 def _claim(claim: str) -> Content:
-    """What the tool's server says that it does; in warning colours if that is bad."""
+    """Return the server's claim about its tool, in warning colours if that is bad."""
     style = "$text-error" if claim == CLAIMS_TO_DESTROY else "$foreground-muted"
     return Content.styled(f"its server says that {visible_line(claim)}", style)
 

@@ -44,19 +44,19 @@ class DefaultAgent(Agent):
 
     The system prompt and the user's preferences are sent with each run but are not in the history:
     changing them takes effect at once. `extra_instructions` are asked for more of them before each
-    run. `tools` are the SDK's, or plain coroutine functions. Tools
-    that run at the provider need no approval. An agent used as a tool is approved as one call and
-    may have no local tools of its own, since those would not be approved; for the same reason there
-    are no `handoffs`. Further keyword arguments are those of the SDK's `Agent`. `max_turns` limits
-    the model's answers in one run.
+    run. `tools` are the SDK's, or plain coroutine functions. Tools that run at the provider need
+    no approval. An agent used as a tool is approved as one call and may have no local tools of its
+    own, since those would not be approved; for the same reason there are no `handoffs`. Further
+    keyword arguments are those of the SDK's `Agent`. `max_turns` limits the model's answers in one
+    run.
 
     A model may be silent for `STALL_TIMEOUT` seconds, unless its client or
-    `model_settings.extra_args["timeout"]` set another limit. Its client decides about retries; what
-    fails in the end is asked of `fallback` if the model is not available, and else raises
+    `model_settings.extra_args["timeout"]` set another limit. Its client decides about retries. If
+    the model is not available in the end, `fallback` answers; any other failure raises
     `ModelFailed`. A model that can't stream is asked without.
 
-    What exceeds the model's window is left out, the oldest turns first; with a `compaction`, they are
-    replaced by a summary in time.
+    The oldest turns of a conversation that exceeds the model's window are left out; with a
+    `compaction`, a summary replaces them in time.
 
     Runs are traced as the SDK is set up, by default to OpenAI if there is a key; `tracing=False`
     turns it off for this agent.

@@ -71,17 +71,16 @@ class DefaultAgent(Agent):
 
     The system prompt and the user's preferences are sent with each run but are not in the history:
     changing them takes effect at once. `extra_instructions` are asked for more of them before each
-    run. `builtin_tools`, also named `native_tools`, run at the
-    provider and need no approval. `capabilities` are pydantic-ai's. `max_turns` limits the model's
-    answers in one run.
+    run. `builtin_tools`, also named `native_tools`, run at the provider and need no approval.
+    `capabilities` are pydantic-ai's. `max_turns` limits the model's answers in one run.
 
     A model may be silent for `STALL_TIMEOUT` seconds in each attempt, unless `model_settings` or
     the model's own settings have a "timeout" or "request_timeout". Approvals and tools do not
-    count. The model's client decides about retries; what fails in the end is asked of `fallback` if the
-    model is not available, and else raises `ModelFailed`.
+    count. The model's client decides about retries. If the model is not available in the end,
+    `fallback` answers; any other failure raises `ModelFailed`.
 
-    What exceeds the model's window is left out, the oldest turns first; with a `compaction`, they are
-    replaced by a summary in time.
+    The oldest turns of a conversation that exceeds the model's window are left out; with a
+    `compaction`, a summary replaces them in time.
 
     If a toolset's server is down, the run goes on without its tools and the model is told. If all
     toolsets are down, the run fails.

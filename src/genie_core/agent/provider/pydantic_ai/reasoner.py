@@ -60,8 +60,9 @@ class DefaultGroupReasoner(GroupReasoner):
 
     A decision may take `DECISION_TIMEOUT` seconds, retries included, unless `model_settings` or the
     model's own settings have a "timeout" or "request_timeout". If the model is not available,
-    `fallback` decides. A request that fails in the end raises `ModelFailed`, and no message counts as processed. What exceeds the model's window is
-    left out: the oldest turns first, then the oldest new messages.
+    `fallback` decides. A request that fails in the end raises `ModelFailed`, and no message counts
+    as processed. A conversation that exceeds the model's window loses the oldest turns first, then
+    the oldest new messages.
     """
 
     def __init__(

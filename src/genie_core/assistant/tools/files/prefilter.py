@@ -38,7 +38,7 @@ _QUANTIFIERS: Final = "*?{"
 class Literal:
     """Text that every match contains, in ASCII; empty if none is known.
 
-    With `ignore_case`, lower case. `others` are further texts, of which a match may have one instead.
+    With `ignore_case`, lower case. A match may have one of `others` instead.
     """
 
     text: str = ""
@@ -56,7 +56,7 @@ ANY: Final = Literal()
 
 
 def literal_of(pattern: str, *, ignore_case: bool) -> Literal:
-    """Return the longest literals of which every match of a regular expression has one."""
+    """Return the longest literals such that every match of a regular expression has one of them."""
     if _UNUSUAL.search(pattern):
         return Literal(ignore_case=ignore_case)
     longest = [max(_parts(runs, ignore_case), key=len, default="") for runs in _runs(pattern)]
