@@ -33,7 +33,8 @@ class ShortenedHistory:
         self._compaction = compaction
         self._cuts = 0
         self._size: tuple[int, int] | None = None
-        self._refused: int | None = None
+        self._model = ""
+        self._refused: dict[str, int] = {}  # by model: tokens that fitted before it refused more
 
     def begin(self) -> None:
         """Start a run on a conversation from which turns were left out earlier."""
@@ -48,6 +49,7 @@ class ShortenedHistory:
         `sizes` are those of all messages, in characters. `entries` returns the text of so many of
         the oldest turns.
         """
+        self._model = model
         if self._compaction is not None and self._compaction.request.take():
             if turns - self.turns > 1:
                 await self._drop(turns - 1, entries)
@@ -71,7 +73,7 @@ class ShortenedHistory:
     async def refused(self, turns: int, entries: Entries) -> bool:
         """Shorten a conversation that the model refused; the next one is shortened in time."""
         if self._size is not None:
-            self._refused = self._size[1]
+            self._refused[self._model] = self._size[1]
         return await self.shorten(turns, entries)
 
     async def _drop(self, turns: int, entries: Entries) -> None:
@@ -100,7 +102,7 @@ class ShortenedHistory:
 
         The window is known, or was measured by a request that the model refused.
         """
-        window = window_of(model, provider) or self._refused
+        window = window_of(model, provider) or self._refused.get(model)
         if self._size is None or window is None:
             return False
         known, tokens = self._size

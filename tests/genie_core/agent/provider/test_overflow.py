@@ -111,6 +111,24 @@ async def test_half_of_what_is_left_is_cut_and_at_last_all_but_the_present_turn(
     assert not await cut.shorten(1, lambda _turns: ())
 
 
+async def test_what_one_model_refused_does_not_count_for_another() -> None:
+    def entries(_turns: int) -> list[str]:
+        return []
+
+    cut = ShortenedHistory()
+    await cut.prepare("small", "none", [400], 1, entries)
+    cut.measured(2, 100)
+    await cut.prepare("small", "none", [400, 0, 4000], 2, entries)
+    assert await cut.refused(2, entries)
+    cuts = []
+    for model in ("large", "small"):
+        later = cut.for_next_run()
+        later.measured(2, 100)
+        await later.prepare(model, "none", [400, 0, 4000], 2, entries)
+        cuts.append(later.turns)
+    assert cuts == [0, 1]
+
+
 async def test_a_reasoner_leaves_out_turns_and_then_the_oldest_of_the_new_messages() -> None:
     ruling = '{"decision": "ignore", "reason": "small talk"}'
     async with bench(RUNTIMES[0], Say(ruling), FULL, FULL, FULL, Say(ruling), FULL, FULL) as desk:
