@@ -56,8 +56,9 @@ class StateKeeper:
     """Saves and restores the state under one key, for one owner.
 
     If the holder can report new messages, they are appended to a journal; otherwise, and if a
-    subclass overrides only `get_serialized`, the whole state is saved each time. That also holds for a holder that was restored from a whole state, unless it
-    was a list, since a journal is restored as the list of its lines.
+    subclass overrides only `get_serialized`, the whole state is saved each time. That also holds
+    for a holder that was restored from a whole state, unless it was a list, since a journal is
+    restored as the list of its lines.
 
     Without a store, or while the disk fails, the memory is held here for the next instance; for
     holders that report only new messages, their lines are.

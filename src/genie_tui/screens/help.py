@@ -55,8 +55,9 @@ class HelpText(Widget):
     """Every action with its keys, by scope, then every command that has none of these.
 
     Scopes in `here` come first; others are folded below them unless there are none, and until they
-    are `unfolded` or a text is `wanted`. `custom` are the commands of Markdown files. Only what has that text in it is listed; a heading that has
-    it lists all below it. One row, at `place`, is highlighted.
+    are `unfolded` or a text is `wanted`. `custom` are the commands of Markdown files. Only what has
+    that text in it is listed; a heading that has it lists all below it. One row, at `place`, is
+    highlighted.
     """
 
     wanted: reactive[str] = reactive("", layout=True)
@@ -182,7 +183,8 @@ class Slashes:
 class HelpScreen(Dialog[Action | None]):
     """Lists keys and commands; what is typed filters them.
 
-    `prompts` are commands of tool servers, with their help, safe to show. Returns the action to run, if it `runs` those of the scopes that are `here`.
+    `prompts` are commands of tool servers, with their help, safe to show. Returns the action to
+    run, if it `runs` those of the scopes that are `here`.
     """
 
     CSS_PATH = "help.tcss"

@@ -53,8 +53,9 @@ class MissingMessage:
 class ContextSync:
     """Adds other members' messages, answers and files to a session's context.
 
-    Leaves out private messages, and those that the `verifier` doubts or the session refuses. `place` finds files on
-    this machine. A message names files that are missing; each is added when it arrives.
+    Leaves out private messages, and those that the `verifier` doubts or the session refuses.
+    `place` finds files on this machine. A message names files that are missing; each is added when
+    it arrives.
     """
 
     def __init__(

@@ -453,8 +453,8 @@ class ApprovalRequested(Body, tag="asked", frozen=True):
 class ApprovalResolved(Body, tag="settled", frozen=True):
     """An approval is resolved. A parked one may be resolved once more after a resume.
 
-    `count` belongs to the scopes "times" and "minutes", `covers` to all but "once". `arguments` are a person's edited ones,
-    unless the call was withheld. `how` says what resolved it.
+    `count` belongs to the scopes "times" and "minutes", `covers` to all but "once". `arguments` are
+    a person's edited ones, unless the call was withheld. `how` says what resolved it.
     """
 
     message: int

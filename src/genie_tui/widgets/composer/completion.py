@@ -39,9 +39,10 @@ def _no_files(_typed: str, _most: int) -> Sequence[str]:
 class Completions:
     """The completions of a room: names and files for `@`, and commands with their help for `/`.
 
-    `files` returns the best paths for what is typed, and at most so many. Neither names nor commands carry their `@` or `/`. `agent_commands` come behind the agent's name.
-    `argument` returns for a command and what
-    follows it the end of that, which is being typed, and what it may become; None for nothing.
+    `files` returns the best paths for what is typed, and at most so many. Neither names nor
+    commands carry their `@` or `/`. `agent_commands` come behind the agent's name. `argument`
+    returns for a command and what follows it the end of that, which is being typed, and what it may
+    become; None for nothing.
     """
 
     names: Sequence[str] = ()
@@ -73,8 +74,9 @@ class Offer:
 def offer(before: str, completions: Completions) -> Offer | None:
     """Return the completions of the text before the cursor, None if there are none.
 
-    Names of emoji come after a `:`, and are replaced by them. Names of people come after an `@` that starts a word, and after them files; commands after a `/` that starts the draft, and
-    what a command takes after that; the agent's own commands after its name and a `/`.
+    Names of emoji come after a `:`, and are replaced by them. Names of people come after an `@`
+    that starts a word, and after them files; commands after a `/` that starts the draft, and what a
+    command takes after that; the agent's own commands after its name and a `/`.
     """
     if (line := _ARGUMENT.fullmatch(before)) and (
         argument := completions.argument(line["command"], line["rest"])

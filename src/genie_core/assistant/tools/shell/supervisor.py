@@ -1,11 +1,11 @@
 """A program that runs one command and leaves none of its processes behind.
 
-`genie_core.assistant.tools.shell.run` starts it as a script. The arguments are the folder to
-run in, open or by its path, and the command; standard input is a socket. When the command ends or the socket closes (also
-because the parent process died), the program ends the command and all processes that it started,
-including those in the background and those that ignore signals. It then writes the outcome to the
-socket as JSON. On systems other than Linux, which can't adopt orphans, processes that left the
-command's session survive.
+`genie_core.assistant.tools.shell.run` starts it as a script. The arguments are the folder to run
+in, open or by its path, and the command; standard input is a socket. When the command ends or the
+socket closes (also because the parent process died), the program ends the command and all processes
+that it started, including those in the background and those that ignore signals. It then writes the
+outcome to the socket as JSON. On systems other than Linux, which can't adopt orphans, processes
+that left the command's session survive.
 
 It is two processes: a guard, and its child that does this work. If the command kills or stops the
 child, the guard adopts what is left and ends it.
