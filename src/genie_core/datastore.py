@@ -16,6 +16,7 @@ from genie_core.storage.atomic import read_file, reason
 from genie_core.storage.disk import Disk
 from genie_core.storage.journal import decode_value, encode_line
 from genie_core.storage.legacy import earlier_name
+from genie_core.storage.session_lock import SessionLock
 
 T = TypeVar("T")
 Data: TypeAlias = Any
@@ -155,6 +156,24 @@ class DataStore:
         Different keys have different folders on any file system.
         """
         return self._root.joinpath(*map(path_name, keys))
+
+    def lock(self, key: str) -> SessionLock:
+        """Lock the part below a key for one session, until released or the store is closed.
+
+        The lock ends with this process. A system that can't lock, such as a full disk, is among the
+        `problems`; the lock is then without effect.
+
+        Raises:
+            SessionLocked: another session has it, here or in another process.
+        """
+        path = self._root / f"{path_name(key)}.lock"
+        try:
+            lock = SessionLock.take(path, key)
+        except OSError as error:
+            self.report(f"{path} can't be locked: {reason(error)}")
+            return SessionLock(None)
+        self._disk.release_at_end(lock)
+        return lock
 
     async def flush(self) -> None:
         """Wait until all earlier requests are on disk or have failed."""

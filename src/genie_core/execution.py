@@ -2,7 +2,7 @@
 
 import logging
 from asyncio import Future, Task
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final, TypeAlias
@@ -145,9 +145,13 @@ class Execution:
     The work does not depend on readers. Any number of readers can read everything from the start at
     any time; leaving early changes nothing. Reading and cancelling belong to the session's event
     loop and raise `NotOnEventLoop` elsewhere.
+
+    `id` is its name in the session's journal, which a resumed execution keeps; empty if the session
+    keeps none.
     """
 
     def __init__(self, preferences_source: PreferencesSource | None = None) -> None:
+        self.id = ""
         self.preferences_source = preferences_source
         self._record: ReplayableStream[ExecutionEvent] = ReplayableStream()
         self._text: list[str] = []
@@ -155,6 +159,7 @@ class Execution:
         self._refusal: tuple[str, str] | None = None
         self._work: list[Future[Any]] = []
         self._sealed = False
+        self._note_cancellation: Callable[[], object] = _nothing
         self._loop = running_loop()
 
     @property
@@ -221,6 +226,7 @@ class Execution:
         check_loop(self._loop, "Execution.cancel")
         if self.done or self._sealed:
             return False
+        self._note_cancellation()
         self.record(Cancelled(reason))
         self._cancel_work()
         return True
@@ -236,6 +242,10 @@ class Execution:
         self._work = [task] if request is None else [request, task]
         if self.done:
             self._cancel_work()
+
+    def before_cancelling(self, note: Callable[[], object]) -> None:
+        """Call a function before a cancellation is recorded."""
+        self._note_cancellation = note
 
     def seal(self) -> None:
         """Mark the answer as final; cancelling has no effect from now on."""
@@ -321,6 +331,10 @@ class Execution:
         verdict = Verdict(approved=False) if approval.verdict is None else approval.verdict
         at = approval.resolved_at or datetime.now(UTC)
         self._record.add(ApprovalClosed(approval, verdict, approval.by, at))
+
+
+def _nothing() -> None:
+    """Note no cancellation."""
 
 
 def _is_last(event: ExecutionEvent) -> bool:

@@ -4,13 +4,23 @@ import asyncio
 from asyncio import CancelledError, Future, Task
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeAlias
+from weakref import finalize
 
 from genie_core.agent.factory import AgentFactory
 from genie_core.agent.runner import AgentRunner, Query, Reply
 from genie_core.datastore import DataStore
-from genie_core.errors import NotOnEventLoop, SessionStopped, StageFailed, StateError, summary
+from genie_core.errors import (
+    NotOnEventLoop,
+    NotUnfinished,
+    SessionStopped,
+    Stage,
+    StageFailed,
+    StateError,
+    summary,
+)
 from genie_core.execution import Answered, Cancelled, Decided, Execution, Unsaved
 from genie_core.message import SYSTEM, Attachment, Message
 from genie_core.preferences import PreferencesLookup, PreferencesSource
@@ -22,10 +32,18 @@ from genie_core.runtime.progress import REASONER
 from genie_core.runtime.resource_task import WaitLimit
 from genie_core.runtime.tasks import check_loop, running_loop, start_task
 from genie_core.runtime.threads import first_done
+from genie_core.storage.executions import (
+    ExecutionJournal,
+    ExecutionRecord,
+    RecordedCall,
+    Unfinished,
+    journalled_approvals,
+    written,
+)
 from genie_core.storage.messages import MessageLog, load_messages
 from genie_core.validation import check_asker, check_attachments, check_message, check_setting
 
-__all__ = ["Execution", "GroupSession"]
+__all__ = ["Execution", "GroupSession", "RecordedCall", "Unfinished"]
 
 _Work: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 _PRIVATE: Final = "private"
@@ -48,8 +66,15 @@ class GroupSession:
     `id` is the store's key for everything of this session: `<id>/session` for the messages and
     `<id>/<owner>/…` for each person's reasoner and agents. Sessions may share a store.
 
+    A `durable` session locks its part of the store until `join` returns, and journals how each
+    execution goes on, for `unfinished`. Turn it off for a program that has a lock and a log of runs
+    of its own.
+
     A session belongs to the event loop on which it is first used. Every call from another loop or
     thread raises `NotOnEventLoop` and changes nothing.
+
+    Raises:
+        SessionLocked: another durable session of this id has the store open.
     """
 
     def __init__(
@@ -59,6 +84,8 @@ class GroupSession:
         agent_factory: AgentFactory,
         data_store: DataStore | None = None,
         preferences_source: PreferencesSource | None = None,
+        *,
+        durable: bool = True,
     ) -> None:
         check_setting("id", id, str)
         check_setting("group_reasoner_factory", group_reasoner_factory, GroupReasonerFactory)
@@ -68,11 +95,15 @@ class GroupSession:
         self.id = id
         self._reasoner_factory = group_reasoner_factory
         self._agent_factory = agent_factory
+        lock = data_store.lock(id) if data_store and durable else None
+        self._unlock = finalize(self, lock.release) if lock else None
         self._store = data_store.narrowed(id) if data_store else None
         self._preferences = preferences_source
         self._patience = WaitLimit()
         self._wishes = PreferencesLookup(preferences_source, self._patience)
         self._conversation = MessageLog(self._store)
+        journalled = durable and data_store is not None
+        self._journal = ExecutionJournal(self._conversation.note, active=journalled)
         self._reasoners: dict[str, ReasonerRunner] = {}
         self._agents: dict[tuple[str, bool], AgentRunner] = {}
         self._executions: dict[Execution, Task[None] | None] = {}
@@ -112,7 +143,7 @@ class GroupSession:
         execution = self._accept()
 
         def begin() -> None:
-            saved = self._conversation.add(message)
+            saved = self._conversation.add(message, self._journal.handled(execution.id))
             ruling = self._reasoner(message.sender).submit(len(self._conversation.messages) - 1)
             work = partial(self._decide, execution, message, ruling, saved)
             self._start(execution, work, request=ruling)
@@ -141,7 +172,8 @@ class GroupSession:
         """Let the sender's agent answer a query without a decision.
 
         The chat gets the answer, but not the query. With `private`, it gets neither: a second agent
-        of the sender answers, which has a memory of its own.
+        of the sender answers, which has a memory of its own, and a process that ends leaves nothing
+        to resume.
         """
         self._check_loop("delegate")
         origin = Message(query, sender, receiver, request_id=request_id)
@@ -149,15 +181,27 @@ class GroupSession:
         check_asker(sender)
         files = list(attachments)
         check_attachments(files)
-        response = Response(Decision.DELEGATE, query, receiver, reason)
+        decided = Decided(Decision.DELEGATE, query, receiver, reason, 0.0)
         execution = self._accept()
+        if private:
+            execution.id = ""
 
         def begin() -> None:
-            work = partial(self._answer, execution, origin, response, 0.0, files, private=private)
+            noted = self._journal.delegated(execution.id, origin, decided, files)
+            work = partial(self._answer, execution, origin, decided, files, noted, private=private)
             self._start(execution, work)
 
         self._begin_when_open(execution, begin)
         return execution
+
+    async def unfinished(self) -> list[Unfinished]:
+        """Return the executions that earlier processes left without an outcome, oldest first.
+
+        They stay in the list until they are resumed, answered or closed.
+        """
+        self._check_loop("unfinished")
+        await self._conversation.opened()
+        return [self._as_unfinished(each) for each in self._conversation.unfinished.values()]
 
     async def get_group_chat_messages(self) -> str:
         """Return the messages of this group chat, oldest first, as a JSON list."""
@@ -233,6 +277,8 @@ class GroupSession:
         if self._store is not None:
             with suppress(StateError):  # the store was closed before, which wrote everything
                 await self._store.flush()
+        if self._unlock is not None:
+            self._unlock()
 
     def _check_loop(self, method: str) -> None:
         """Bind the session to the running loop, unless it belongs to another one."""
@@ -245,6 +291,8 @@ class GroupSession:
     def _accept(self) -> Execution:
         self._refuse_when_stopped()
         execution = Execution(self._preferences)
+        execution.id = self._journal.new_id()
+        execution.before_cancelling(lambda: self._journal.ended(execution.id, "cancelled"))
         self._executions[execution] = None
         return execution
 
@@ -257,6 +305,7 @@ class GroupSession:
             try:
                 begin()
             except Exception as error:  # noqa: BLE001 - this execution ends with it, no other does
+                _ = self._journal.ended(execution.id, "failed")
                 execution.fail(error, "state")
                 self._ended(execution)
 
@@ -272,6 +321,8 @@ class GroupSession:
 
     def _ended(self, execution: Execution) -> None:
         self._executions.pop(execution, None)
+        if execution.done:
+            _ = self._journal.ended(execution.id, "cancelled")  # unless its outcome is noted
         execution.record(Cancelled("interrupted"))  # counts only if nothing else ended it
 
     async def _see_through(self, execution: Execution, work: _Work) -> None:
@@ -280,55 +331,63 @@ class GroupSession:
         except (CancelledError, KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:  # noqa: BLE001 - whatever it is, the execution must end with it
-            execution.fail(error, "agent")
+            await self._fail(execution, error, "agent")
+
+    async def _fail(self, execution: Execution, error: BaseException, at: Stage) -> None:
+        await written(self._journal.ended(execution.id, "failed"))
+        execution.fail(error, at)
 
     async def _decide(
         self,
         execution: Execution,
         message: Message,
         reply: "Future[Reasoned]",
-        saved: "Future[None]",
+        saved: "Future[None] | None" = None,
     ) -> None:
         try:
             ruling = await reply
         except Exception as error:  # noqa: BLE001 - recorded with its stage
             await _report_unsaved(execution, saved)
-            execution.fail(error, "reasoner")
+            await self._fail(execution, error, "reasoner")
             return
         for usage in ruling.spent:
             execution.spent(REASONER, usage)
-        response = ruling.response
-        if response.decision is Decision.IGNORE:
+        decided = _decided(ruling.response, ruling.elapsed)
+        if decided.decision is Decision.IGNORE:
+            noted = self._journal.ended(execution.id, "ignored")
             await _report_unsaved(execution, saved, ruling.saved)
-            execution.record(_decided(response, ruling.elapsed))
+            await written(noted)
+            execution.record(decided)
             return
-        await self._answer(
-            execution, message, response, ruling.elapsed, ruling.attachments, saved, ruling.saved
-        )
+        files = ruling.attachments
+        noted = self._journal.decided(execution.id, decided, files)
+        await self._answer(execution, message, decided, files, noted, saved, ruling.saved)
 
     async def _answer(
         self,
         execution: Execution,
         message: Message,
-        response: Response,
-        elapsed: float,
-        attachments: Sequence[Attachment] = (),
-        *unsaved: "Future[None]",
+        decided: Decided,
+        attachments: Sequence[Attachment],
+        noted: "Future[None] | None",
+        *unsaved: "Future[None] | None",
         private: bool = False,
     ) -> None:
-        execution.record(_decided(response, elapsed))
+        await written(noted)
+        execution.record(decided)
         try:
             reply = await self._ask(
-                execution, message.sender, response, attachments, private=private
+                execution, message.sender, decided, attachments, private=private
             )
         except Exception:
             await _report_unsaved(execution, *unsaved)
             raise
         execution.seal()
         answer = Message(
-            reply.text, SYSTEM, receiver=response.receiver, request_id=message.request_id
+            reply.text, SYSTEM, receiver=decided.receiver, request_id=message.request_id
         )
-        added = () if private else (self._conversation.add(answer),)
+        marks = self._journal.answered(execution.id)
+        added = () if private else (self._conversation.add(answer, marks),)
         await _report_unsaved(execution, *unsaved, reply.saved, *added)
         execution.record(Answered(answer, reply.elapsed, reply.cut))
 
@@ -336,15 +395,15 @@ class GroupSession:
         self,
         execution: Execution,
         owner: str,
-        response: Response,
+        decided: Decided,
         attachments: Sequence[Attachment],
         *,
         private: bool,
     ) -> Reply:
-        async with self._wishes.along_with_query(owner, response.receiver) as preferences:
+        async with self._wishes.along_with_query(owner, decided.receiver) as preferences:
             query = Query(
-                text=response.query or "",
-                approvals=execution.approvals(),
+                text=decided.query or "",
+                approvals=journalled_approvals(execution, self._journal),
                 attachments=list(attachments),
                 preferences=preferences,
                 emit=execution.emit,
@@ -356,6 +415,52 @@ class GroupSession:
         if not reply.text.strip():
             raise StageFailed("agent", agent.name, "the agent gave an empty answer")
         return reply
+
+    def _as_unfinished(self, record: ExecutionRecord) -> Unfinished:
+        calls = list(record.calls.values())
+        return Unfinished(
+            record.id,
+            record.message,
+            record.decided,
+            approvals=[call for call in calls if call.approved is None],
+            allowed=[call for call in calls if call.approved],
+            _resume=self._resume,
+            _answer=self._answer_unfinished,
+            _close=self._close_unfinished,
+        )
+
+    def _take_unfinished(self, id_: str, method: str) -> ExecutionRecord:
+        self._check_loop(f"unfinished.{method}")
+        self._refuse_when_stopped()
+        if id_ not in self._conversation.unfinished:
+            raise NotUnfinished(id_)
+        return self._conversation.unfinished.pop(id_)
+
+    def _resume(self, id_: str) -> Execution:
+        record = self._take_unfinished(id_, "resume")
+        message, decided = record.message, record.decided
+        execution = self._accept()
+        execution.id = id_
+        _ = self._journal.resumed(id_)
+        if decided is not None:
+            work = partial(self._answer, execution, message, decided, record.attachments, None)
+            self._start(execution, work)
+        elif record.index is not None:
+            ruling = self._reasoner(message.sender).submit(record.index)
+            work = partial(self._decide, execution, message, ruling)
+            self._start(execution, work, request=ruling)
+        return execution
+
+    def _answer_unfinished(self, id_: str, answer: Message) -> "Future[None]":
+        check_message(answer)
+        record = self._take_unfinished(id_, "answer")
+        if answer.request_id is None:
+            answer = replace(answer, request_id=record.message.request_id)
+        return self._conversation.add(answer, self._journal.answered(id_))
+
+    def _close_unfinished(self, id_: str, reason: str) -> "Future[None]":
+        self._take_unfinished(id_, "close")
+        return self._journal.closed(id_, reason)
 
     def _reasoner(self, owner: str) -> ReasonerRunner:
         if owner not in self._reasoners:
@@ -390,9 +495,11 @@ def _decided(response: Response, elapsed: float) -> Decided:
     return Decided(response.decision, response.query, response.receiver, response.reason, elapsed)
 
 
-async def _report_unsaved(execution: Execution, *promises: "Future[None]") -> None:
+async def _report_unsaved(execution: Execution, *promises: "Future[None] | None") -> None:
     """Wait until everything is on disk, and record what could not be written."""
     for promise in promises:
+        if promise is None:
+            continue
         await first_done(promise)
         if not promise.cancelled() and (error := promise.exception()) is not None:
             execution.record(Unsaved(summary(error), error))

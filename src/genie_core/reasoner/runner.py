@@ -18,7 +18,7 @@ from genie_core.runtime.resource_task import WaitLimit
 from genie_core.storage.agent_state import StateKeeper
 
 _HANDED_OVER: Final = "attachments"  # the key of how far a person's attachments are handed over
-_AHEAD: Final = "ahead"  # the key of how many messages the reasoner knows that were lost
+_AHEAD: Final = "ahead"  # the key of how many messages it counts that were lost, or shown twice
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +113,12 @@ class ReasonerRunner(Actor[int, Reasoned]):
         bill = _Bill()
         with stage("reasoner", self.name), reporting_to(bill):
             updates = self._updates(reasoner, request)
+            before = reasoner.processed
             raw = await reasoner.run(updates)
         if not self._in_charge():
             raise ActorStopped(self.name)
+        if before - self._ahead > request:
+            self._note_repeated(reasoner.processed - before)
         saved = self._state.save(reasoner)  # whatever it said, it has taken the messages in
         with stage("reasoner", self.name):
             response = _understood(raw, self.name)
@@ -145,6 +148,12 @@ class ReasonerRunner(Actor[int, Reasoned]):
             processed = reasoner.processed
             self._ahead = max(before if processed >= before else 0, processed - restored)
         if self._store is not None and self._ahead != before:
+            _ = self._store.save(_AHEAD, self._ahead)  # a failure is among the store's problems
+
+    def _note_repeated(self, count: int) -> None:
+        """Remember that the reasoner counts messages twice: it was shown one that it knew."""
+        self._ahead += count
+        if self._store is not None:
             _ = self._store.save(_AHEAD, self._ahead)  # a failure is among the store's problems
 
     async def _saved_count(self, key: str) -> int:

@@ -11,12 +11,14 @@ from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Any, Final, TypeAlias, TypeVar
+from weakref import WeakSet
 
 from genie_core.errors import StateError
 from genie_core.storage.atomic import reason, replace_file, sync_folder
 from genie_core.storage.journal import Journal
 from genie_core.storage.journal_file import JournalFile
 from genie_core.storage.problems import Problems
+from genie_core.storage.session_lock import SessionLock
 
 log = logging.getLogger(__name__)
 
@@ -67,6 +69,7 @@ class Disk:
     _journals: dict[Path, JournalFile] = field(default_factory=dict, init=False)
     _behind: set[Path] = field(default_factory=set, init=False)  # journals to write to or to sync
     _last_sync: float = field(default=0.0, init=False)
+    _locks: WeakSet[SessionLock] = field(default_factory=WeakSet, init=False)
 
     def append(self, path: Path, content: bytes, *, sync: bool = True) -> "Future[None]":
         """Append complete lines to a file, after cutting off a torn one."""
@@ -115,6 +118,10 @@ class Disk:
         """Record a problem; repeated ones about a subject are counted."""
         self._problems.add(problem, subject)
 
+    def release_at_end(self, lock: SessionLock) -> None:
+        """Release a lock when everything is written and nothing further accepted."""
+        self._locks.add(lock)
+
     def close(self) -> None:
         """Write what is pending, end the thread, and refuse further work."""
         with self._ready:
@@ -124,6 +131,8 @@ class Disk:
         if thread is not None:
             thread.join()
         self.sync()  # a last chance for what the disk refused
+        for lock in list(self._locks):
+            lock.release()
 
     def _submit(self, build: "Callable[[Future[Any]], _Write | _Read]") -> "Future[Any]":
         promise: Future[Any] = asyncio.get_running_loop().create_future()

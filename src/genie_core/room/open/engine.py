@@ -45,6 +45,7 @@ def engine_loader(
             assistant.agent_factory,
             data_store=store,
             preferences_source=preferences,
+            durable=False,  # the room has a lock, and its log tells of all runs
         )
 
         async def close() -> None:
