@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self, TypeAlias, TypeVar
+from typing import Final, Self, TypeVar
 
 from genie_core.errors import MissingKey, StateError, summary
 from genie_core.privacy.redaction import mask_value
@@ -17,11 +17,11 @@ from genie_core.storage.disk import Disk
 from genie_core.storage.journal import decode_value, encode_line
 from genie_core.storage.legacy import earlier_name
 from genie_core.storage.session_lock import SessionLock
+from genie_core.storage.store import Data, Sync, check_sync
+
+__all__ = ["Data", "DataStore", "path_name"]
 
 T = TypeVar("T")
-Data: TypeAlias = Any
-"""A JSON value: None, bool, int, float, str, or lists and string-keyed dicts of these."""
-
 _PLAIN: Final = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-_")
 _LONGEST_NAME: Final = 120
 
@@ -41,12 +41,15 @@ class DataStore:
 
     `problems` collects damaged files and failed writes for the store and everything narrowed from
     it; a repeated failure is one line with a count.
+
+    `sync` says when writes wait for the disk; see `genie_core.storage.store.Sync`.
     """
 
-    def __init__(self, root_path: Path) -> None:
+    def __init__(self, root_path: Path, *, sync: Sync = "group") -> None:
+        check_sync(sync)
         self._root = Path(root_path)
         self._earlier = self._root
-        self._disk = Disk()
+        self._disk = Disk(sync)
 
     @property
     def root_path(self) -> Path:
@@ -166,14 +169,7 @@ class DataStore:
         Raises:
             SessionLocked: another session has it, here or in another process.
         """
-        path = self._root / f"{path_name(key)}.lock"
-        try:
-            lock = SessionLock.take(path, key)
-        except OSError as error:
-            self.report(f"{path} can't be locked: {reason(error)}")
-            return SessionLock(None)
-        self._disk.release_at_end(lock)
-        return lock
+        return self._disk.locked(self._root / f"{path_name(key)}.lock", key)
 
     async def flush(self) -> None:
         """Wait until all earlier requests are on disk or have failed."""

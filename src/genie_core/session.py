@@ -11,7 +11,6 @@ from weakref import finalize
 
 from genie_core.agent.factory import AgentFactory
 from genie_core.agent.runner import AgentRunner, Query, Reply
-from genie_core.datastore import DataStore
 from genie_core.errors import (
     NotOnEventLoop,
     NotUnfinished,
@@ -41,6 +40,7 @@ from genie_core.storage.executions import (
     written,
 )
 from genie_core.storage.messages import MessageLog, load_messages
+from genie_core.storage.store import Store
 from genie_core.validation import check_asker, check_attachments, check_message, check_setting
 
 __all__ = ["Execution", "GroupSession", "RecordedCall", "Unfinished"]
@@ -82,7 +82,7 @@ class GroupSession:
         id: str,  # noqa: A002 - the contract's name
         group_reasoner_factory: GroupReasonerFactory,
         agent_factory: AgentFactory,
-        data_store: DataStore | None = None,
+        data_store: Store | None = None,
         preferences_source: PreferencesSource | None = None,
         *,
         durable: bool = True,
@@ -90,7 +90,7 @@ class GroupSession:
         check_setting("id", id, str)
         check_setting("group_reasoner_factory", group_reasoner_factory, GroupReasonerFactory)
         check_setting("agent_factory", agent_factory, AgentFactory)
-        check_setting("data_store", data_store, DataStore, optional=True)
+        check_setting("data_store", data_store, Store, optional=True)
         check_setting("preferences_source", preferences_source, PreferencesSource, optional=True)
         self.id = id
         self._reasoner_factory = group_reasoner_factory
@@ -230,7 +230,7 @@ class GroupSession:
         return promise
 
     @staticmethod
-    async def load_messages(data_store: DataStore) -> list[Message] | None:
+    async def load_messages(data_store: Store) -> list[Message] | None:
         """Read the messages saved in a store without opening a session; None if there are none.
 
         The store is either narrowed to the session's id, or the one given to the session if no

@@ -26,7 +26,7 @@ PAGE = Path(__file__).parents[2] / "docs/engine.md"
 FENCE = re.compile(r"^```(\w*) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 BLOCKS = {name: code for _, name, code in FENCE.findall(PAGE.read_text())}
 RUN_HERE = {"embed.py", "follow.py", "resume.py", "mentions.py", "hierarchy.py"}
-RUN_BY_PYTEST = {"plain_agent.py", "test_plain_agent.py", "test_agent.py"}
+RUN_BY_PYTEST = {"plain_agent.py", "test_plain_agent.py", "test_agent.py", "test_own_store.py"}
 RUN_AS_EXAMPLES = {"host_room.py", "join_room.py"}  # tests/examples/test_rooms.py
 
 

@@ -14,7 +14,6 @@ from genie_core.agent.approval import Approval, ApprovalContext
 from genie_core.agent.base import Agent, AgentInput, AsyncTool, CutAnswer
 from genie_core.agent.factory import AgentFactory
 from genie_core.agent.instance import Instance
-from genie_core.datastore import DataStore
 from genie_core.errors import (
     ActorStopped,
     AttachmentError,
@@ -29,6 +28,7 @@ from genie_core.runtime.progress import Usage, What, note, reporting_to, stage
 from genie_core.runtime.resource_task import WaitLimit, raise_if_cancelled
 from genie_core.storage.agent_state import StateKeeper
 from genie_core.storage.journal import encode_json
+from genie_core.storage.store import Store
 
 if TYPE_CHECKING:
     from genie_core.execution import Execution
@@ -96,7 +96,7 @@ class _Place:
 
     path: str
     above: tuple[str, ...]  # the names of the agents that wait for this one, the first one first
-    store: DataStore | None
+    store: Store | None
     pool: Pool
 
 
@@ -126,7 +126,7 @@ class AgentRunner(Actor[Query, Reply]):
         name: str,
         owner: str,
         agent_factory: AgentFactory,
-        data_store: DataStore | None = None,
+        data_store: Store | None = None,
         extra_tools: dict[str, AsyncTool] | None = None,
         *,
         patience: WaitLimit | None = None,

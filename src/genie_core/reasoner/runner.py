@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Final
 
-from genie_core.datastore import DataStore
 from genie_core.errors import ActorStopped, MissingKey, StageFailed
 from genie_core.message import Attachment, Message
 from genie_core.reasoner.base import Decision, GroupReasoner, Response
@@ -16,6 +15,7 @@ from genie_core.runtime.actor import Actor
 from genie_core.runtime.progress import Usage, What, reporting_to, stage
 from genie_core.runtime.resource_task import WaitLimit
 from genie_core.storage.agent_state import StateKeeper
+from genie_core.storage.store import Store
 
 _HANDED_OVER: Final = "attachments"  # the key of how far a person's attachments are handed over
 _AHEAD: Final = "ahead"  # the key of how many messages it counts that were lost, or shown twice
@@ -74,7 +74,7 @@ class ReasonerRunner(Actor[int, Reasoned]):
         owner: str,
         messages: Sequence[Message],
         factory: GroupReasonerFactory,
-        data_store: DataStore | None = None,
+        data_store: Store | None = None,
         *,
         restored: int = 0,
         patience: WaitLimit | None = None,

@@ -5,9 +5,9 @@ from asyncio import Future
 from collections.abc import Callable
 from typing import Any, Literal, Protocol
 
-from genie_core.datastore import DataStore
 from genie_core.errors import MissingKey
 from genie_core.runtime.progress import stage
+from genie_core.storage.store import Store
 
 
 class Stateful(Protocol):
@@ -49,7 +49,7 @@ class StateKeeper:
     holders that report only new messages, their lines are.
     """
 
-    def __init__(self, subject: str, key: str, store: DataStore | None) -> None:
+    def __init__(self, subject: str, key: str, store: Store | None) -> None:
         self._subject = subject
         self._key = key
         self._store = store
@@ -107,12 +107,12 @@ class StateKeeper:
             self._kept = []
         self._told = []
 
-    def _append(self, store: DataStore, _holder: Stateful) -> "Future[None]":
+    def _append(self, store: Store, _holder: Stateful) -> "Future[None]":
         # Memory that lags behind the messages is caught up with; one sync per message, that of the
         # message itself, is what makes a chat fast.
         return store.append(self._key, self._backlog, sync=False)
 
-    def _save_whole(self, store: DataStore, holder: Stateful) -> "Future[None]":
+    def _save_whole(self, store: Store, holder: Stateful) -> "Future[None]":
         save = store.save_instead if self._found == "journal" else store.save
         return save(self._key, holder.get_serialized())
 

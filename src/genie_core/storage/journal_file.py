@@ -21,12 +21,13 @@ class JournalFile:
     """A file that only grows, for use by one thread.
 
     Lines that could not be written are written before the next ones, so that no journal has a gap.
-    A line is written completely or cut off again.
+    A line is written completely or cut off again. Without `syncs`, it is never synced.
     """
 
-    def __init__(self, path: Path, report: Callable[[str], None]) -> None:
+    def __init__(self, path: Path, report: Callable[[str], None], *, syncs: bool = True) -> None:
         self._path = path
         self._report = report
+        self._syncs = syncs
         self._owed: list[bytes] = []
         self._cut: int | None = None  # bytes to go back to: what follows was not written whole
         self._torn_at: int | None = None  # the size at which that was seen in a file read
@@ -111,14 +112,14 @@ class JournalFile:
         before = os.fstat(descriptor).st_size
         try:
             write_whole(descriptor, content)
-            if sync:
+            if sync and self._syncs:
                 sync_data(descriptor)
         except OSError:
             self._cut, self._torn_at = before, None
             with suppress(OSError):
                 self._cut_back(descriptor)
             raise
-        self._unsynced = not sync
+        self._unsynced = self._syncs and not sync
 
     def _cut_back(self, descriptor: int) -> None:
         if self._cut is None:

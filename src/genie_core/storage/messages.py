@@ -15,6 +15,7 @@ from genie_core.message import Message
 from genie_core.runtime.tasks import start_task
 from genie_core.storage.executions import ExecutionRecord, ExecutionRecords, is_note
 from genie_core.storage.group_genie import carry_over
+from genie_core.storage.store import Store
 from genie_core.validation import check_parts
 
 log = logging.getLogger(__name__)
@@ -35,7 +36,7 @@ class MessageLog:
     `unfinished` are the executions without outcome on disk; whoever ends or resumes one removes it.
     """
 
-    def __init__(self, store: DataStore | None) -> None:
+    def __init__(self, store: Store | None) -> None:
         self._store = store
         self.messages: list[Message] = []
         self.unfinished: dict[str, ExecutionRecord] = {}
@@ -118,8 +119,9 @@ class MessageLog:
                 log.exception("something that waited for the messages failed")
         self._deferred.clear()
 
-    async def _take_over(self, store: DataStore) -> None:
-        await carry_over(store)
+    async def _take_over(self, store: Store) -> None:
+        if isinstance(store, DataStore):
+            await carry_over(store)
         stored, self.unfinished = await _read(store) or ([], {})
         ids = await asyncio.to_thread(lambda: {message.request_id for message in stored})
         self.messages += stored
@@ -132,27 +134,25 @@ class MessageLog:
             self.request_ids.add(message.request_id)
 
 
-async def load_messages(store: DataStore) -> list[Message] | None:
+async def load_messages(store: Store) -> list[Message] | None:
     """Read the messages of the session in a store; None if there are none.
 
     The store is either narrowed to the session's id, or the one given to the session if it holds no
     other session.
     """
-    if store.earlier_path != store.root_path:
+    if isinstance(store, DataStore) and store.earlier_path != store.root_path:
         await carry_over(store)
     if (found := await _read(store)) is not None:
         return found[0]
     sessions = await store.parts_with(_KEY)
     if len(sessions) > 1:
-        store.report(
-            f"{store.root_path} holds {len(sessions)} sessions: narrow it to the id of one"
-        )
+        store.report(f"the store holds {len(sessions)} sessions: narrow it to the id of one")
         return None
     found = await _read(sessions[0]) if sessions else None
     return None if found is None else found[0]
 
 
-async def _read(store: DataStore) -> _Read | None:
+async def _read(store: Store) -> _Read | None:
     if lines := await store.load_lines(_KEY):
         return await asyncio.to_thread(_understood, lines, store)
     try:
@@ -166,7 +166,7 @@ async def _read(store: DataStore) -> _Read | None:
     return await asyncio.to_thread(_understood, listed, store)
 
 
-def _understood(lines: list[Any], store: DataStore) -> _Read:
+def _understood(lines: list[Any], store: Store) -> _Read:
     """Build messages and unfinished executions from lines; invalid ones are one report."""
     messages: list[Message] = []
     records = ExecutionRecords()

@@ -41,6 +41,11 @@ class SessionLock:
             raise
         return cls(descriptor)
 
+    @property
+    def held(self) -> bool:
+        """Whether it is locked and not released."""
+        return self._descriptor is not None
+
     def release(self) -> None:
         """Let others take the lock; may be called again."""
         if self._descriptor is not None:
