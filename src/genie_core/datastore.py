@@ -5,7 +5,6 @@ import hashlib
 from asyncio import Future
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
-from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self, TypeVar
@@ -24,6 +23,7 @@ __all__ = ["Data", "DataStore", "path_name"]
 T = TypeVar("T")
 _PLAIN: Final = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-_")
 _LONGEST_NAME: Final = 120
+_MOST_FILES: Final = 64  # whose paths are kept
 
 
 class DataStore:
@@ -50,6 +50,7 @@ class DataStore:
         self._root = Path(root_path)
         self._earlier = self._root
         self._disk = Disk(sync)
+        self._files: dict[tuple[str, str], Path] = {}
 
     @property
     def root_path(self) -> Path:
@@ -201,7 +202,12 @@ class DataStore:
         return part
 
     def _file(self, key: str, suffix: str) -> Path:
-        return _file_in(self._root, key, suffix)
+        path = self._files.get((key, suffix))  # a session writes to the same few files
+        if path is None:
+            path = self._root / f"{path_name(key)}.{suffix}"
+            if len(self._files) < _MOST_FILES:
+                self._files[key, suffix] = path
+        return path
 
     def _read_value(self, path: Path) -> Data:
         try:
@@ -218,11 +224,6 @@ class DataStore:
                 path.replace(aside)
             self._disk.report(f"{path} is damaged ({error}) and was renamed to {aside.name}")
             raise MissingKey(str(path)) from error
-
-
-@lru_cache(maxsize=1024)  # a session writes to the same few files again and again
-def _file_in(folder: Path, key: str, suffix: str) -> Path:
-    return folder / f"{path_name(key)}.{suffix}"
 
 
 def path_name(key: str) -> str:

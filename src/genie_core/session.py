@@ -30,7 +30,6 @@ from genie_core.runtime.actor import Actor
 from genie_core.runtime.progress import REASONER
 from genie_core.runtime.resource_task import WaitLimit
 from genie_core.runtime.tasks import check_loop, running_loop, start_task
-from genie_core.runtime.threads import first_done
 from genie_core.storage.executions import (
     ExecutionJournal,
     ExecutionRecord,
@@ -355,8 +354,8 @@ class GroupSession:
         decided = _decided(ruling.response, ruling.elapsed)
         if decided.decision is Decision.IGNORE:
             noted = self._journal.ended(execution.id, "ignored")
-            await _report_unsaved(execution, saved, ruling.saved)
             await written(noted)
+            await _report_unsaved(execution, saved, ruling.saved)
             execution.record(decided)
             return
         files = ruling.attachments
@@ -497,9 +496,9 @@ def _decided(response: Response, elapsed: float) -> Decided:
 
 async def _report_unsaved(execution: Execution, *promises: "Future[None] | None") -> None:
     """Wait until everything is on disk, and record what could not be written."""
-    for promise in promises:
-        if promise is None:
-            continue
-        await first_done(promise)
+    asked = [promise for promise in promises if promise is not None]
+    for promise in reversed(asked):  # mostly, there is nothing to wait for after the last one
+        await written(promise)
+    for promise in asked:
         if not promise.cancelled() and (error := promise.exception()) is not None:
             execution.record(Unsaved(summary(error), error))

@@ -21,7 +21,7 @@ _HANDED_OVER: Final = "attachments"  # the key of how far a person's attachments
 _AHEAD: Final = "ahead"  # the key of how many messages it counts that were lost, or shown twice
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Reasoned:
     """A reasoner's response with its circumstances.
 

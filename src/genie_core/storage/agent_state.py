@@ -57,16 +57,18 @@ class StateKeeper:
         self._backlog: list[Any] = []  # lines to append
         self._told: list[Any] = []  # all lines of a holder that cannot tell its whole state
         self._found: Literal["nothing", "journal", "whole"] = "nothing"
-        self._unsaved = store is None
-        self._latest: Future[None] | None = None
+        self._latest: Future[None] | None = None  # the last save, as far as it was begun
+        self._begun = True
 
     @property
     def on_disk(self) -> bool:
         """Whether the last saved memory is on disk and none is held here."""
+        self._forget_what_is_saved()
         return not (self._unsaved or self._kept)
 
     async def restore(self, holder: Stateful) -> None:
         """Restore what was saved last, if anything, into a new instance."""
+        self._forget_what_is_saved()
         with stage("state", f"saved state of {self._subject}"):
             for state in self._kept or await self._load():
                 if not _tells_all(holder):
@@ -91,12 +93,11 @@ class StateKeeper:
             journals = news is not None and self._found != "whole"
             if journals and not self._backlog:
                 return _done()
-            self._unsaved, self._latest = True, None
+            self._begun = False
             write = self._append if journals else self._save_whole
-            self._latest = promise = write(self._store, holder)
+            self._latest, self._begun = write(self._store, holder), True
             self._backlog.clear()
-        promise.add_done_callback(self._written)
-        return promise
+        return self._latest
 
     def release(self, holder: Stateful) -> None:
         """Hold what the disk does not have yet, before an instance is dropped."""
@@ -131,11 +132,17 @@ class StateKeeper:
             self._found, self._backlog = "journal", list(whole)
         return [whole]
 
-    def _written(self, promise: "Future[None]") -> None:
-        if promise is not self._latest:
-            return
-        self._unsaved = promise.cancelled() or promise.exception() is not None
-        if not self._unsaved:
+    @property
+    def _unsaved(self) -> bool:
+        if self._store is None or not self._begun:
+            return True
+        saved = self._latest
+        if saved is None:
+            return False
+        return not saved.done() or saved.cancelled() or saved.exception() is not None
+
+    def _forget_what_is_saved(self) -> None:
+        if self._latest is not None and not self._unsaved:
             self._kept = []
 
 

@@ -6,7 +6,7 @@ from asyncio import Future
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from genie_core.errors import StateError
 from genie_core.storage.atomic import reason, replace_file, sync_folder
@@ -16,6 +16,8 @@ from genie_core.storage.store import Sync
 from genie_core.storage.worker import Outcome, StoreWorker
 
 log = logging.getLogger(__name__)
+
+_MOST_OPEN: Final = 64  # files; a session has two for each of its people
 
 
 @dataclass(slots=True, eq=False)
@@ -46,6 +48,7 @@ class Disk(StoreWorker[_Write]):
         self._mode = mode
         self._journals: dict[Path, JournalFile] = {}
         self._behind: set[Path] = set()  # journals to write to or to sync
+        self._open: dict[JournalFile, None] = {}  # in the order of their last use
 
     def append(self, path: Path, content: bytes, *, sync: bool = True) -> "Future[None]":
         """Append complete lines to a file, after cutting off a torn one."""
@@ -121,9 +124,23 @@ class Disk(StoreWorker[_Write]):
         journal = self._journal(path)
         content = b"".join(write.content for write in group)
         self._behind.add(path)
+        self._keep_open(journal)
         journal.append(content, sync=self._mode == "each" or any(write.sync for write in group))
         if not journal.behind:
             self._behind.discard(path)
+
+    def _keep_open(self, journal: JournalFile) -> None:
+        self._open.pop(journal, None)
+        self._open[journal] = None
+        if len(self._open) > _MOST_OPEN:
+            eldest = next(iter(self._open))
+            del self._open[eldest]
+            eldest.close()
+
+    def _rest(self) -> None:
+        for journal in self._open:
+            journal.close()
+        self._open.clear()
 
     def _replace(self, path: Path, group: list[_Write]) -> None:
         replace_file(path, group[-1].content, sync=self._mode != "os")
@@ -132,7 +149,9 @@ class Disk(StoreWorker[_Write]):
                 self._put_aside(write.ousted)
 
     def _put_aside(self, path: Path) -> None:
-        self._journals.pop(path, None)
+        if (journal := self._journals.pop(path, None)) is not None:
+            self._open.pop(journal, None)
+            journal.close()
         self._behind.discard(path)
         try:
             path.replace(path.with_name(f"{path.name}.replaced"))

@@ -13,6 +13,7 @@ A handled message names its execution, and an answer the one that it ends. The o
 
 from asyncio import Future
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from secrets import token_hex
@@ -22,7 +23,6 @@ from genie_core.agent.approval import Approval, ApprovalContext, Verdict, approv
 from genie_core.execution import Decided, Execution
 from genie_core.message import Attachment, Message
 from genie_core.reasoner.base import Decision
-from genie_core.runtime.threads import first_done
 from genie_core.storage.journal import encode_json
 
 End: TypeAlias = Literal["ignored", "failed", "cancelled"]
@@ -273,9 +273,13 @@ def is_note(line: Any) -> bool:
 
 
 async def written(noted: "Future[None] | None") -> None:
-    """Wait until a line is written, or has failed to be."""
-    if noted is not None:
-        await first_done(noted)  # a failure is among the store's problems
+    """Wait until something is written, or has failed to be.
+
+    Cancelling the wait cancels the future, but not the write.
+    """
+    if noted is not None and not noted.done():
+        with suppress(Exception):  # a failure is among the store's problems
+            await noted
 
 
 def _decision(decided: Decided, attachments: Iterable[Attachment]) -> dict[str, Any]:

@@ -54,7 +54,9 @@ class StoreWorker(ABC, Generic[W]):
     def __init__(self) -> None:
         self._problems = Problems()
         self._queue: deque[W | _Read] = deque()
-        self._ready = threading.Condition()
+        self._lock = threading.Lock()
+        self._ready = threading.Condition(self._lock)
+        self._waiting = False  # for work, in the thread
         self._thread: threading.Thread | None = None
         self._closed = False
         self._last_sync = 0.0
@@ -106,7 +108,7 @@ class StoreWorker(ABC, Generic[W]):
 
     def close(self) -> None:
         """Write what is pending, end the thread, and refuse further work."""
-        with self._ready:
+        with self._lock:
             self._closed = True
             self._ready.notify()
             thread = self._thread
@@ -118,7 +120,7 @@ class StoreWorker(ABC, Generic[W]):
             lock.release()
 
     def _submit(self, item: "W | _Read") -> None:
-        with self._ready:
+        with self._lock:
             if self._closed:
                 raise StateError("use", "the data store", "it is closed")
             if self._thread is None:
@@ -126,7 +128,9 @@ class StoreWorker(ABC, Generic[W]):
                 thread.start()
                 self._thread = thread
             self._queue.append(item)
-            self._ready.notify()
+            if self._waiting:
+                self._waiting = False
+                self._ready.notify()
 
     def _work(self) -> None:
         while batch := self._next_batch():
@@ -143,14 +147,16 @@ class StoreWorker(ABC, Generic[W]):
                 self.sync()
 
     def _next_batch(self) -> "list[W | _Read]":
-        with self._ready:
+        with self._lock:
             if not self._queue and not self._closed:
+                self._waiting = True
                 self._ready.wait(_LINGER)
+                self._waiting = False
             if self._queue:
                 return self._take()
         self.sync()
         self._rest()
-        with self._ready:
+        with self._lock:
             batch = self._take()  # work may have come during the sync
             if not batch:
                 self._thread = None  # from here on this thread touches nothing
