@@ -20,7 +20,7 @@ from typing import Any
 
 from acp import spawn_agent_process, text_block
 
-from genie_core.agent import AgentInput, Verdict
+from genie_core.agent import AgentInput
 from genie_core.agent.base import AsyncTool
 from genie_core.agent.provider.acp import AgentProgram, DefaultAgent
 
@@ -159,8 +159,8 @@ async def _memory(
         return (_resident() - before) / count / 1e3
 
 
-async def _allow(*_: Any) -> Verdict:
-    return Verdict(approved=True)
+async def _allow(*_: Any) -> bool:
+    return True
 
 
 async def _tool(words: str) -> str:

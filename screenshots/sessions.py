@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from textual.pilot import Pilot
-from textual.widgets import Footer
 
 from genie_core.room.client.model import Answer, EngineState
 from genie_core.room.open.opener import RoomOpener
@@ -30,6 +29,7 @@ from genie_tui.screens.receipt import ReceiptScreen
 from genie_tui.screens.replay import ReplayScreen
 from genie_tui.screens.sessions import SessionsScreen
 from genie_tui.widgets.approvals.key_guard import QUIET
+from genie_tui.widgets.key_footer import KeyFooter
 from screenshots.stage import WIDE, app_for, ignore, places, seated, shoot, until, visitor
 
 NOTES = """# Release 2.4
@@ -188,7 +188,7 @@ async def open_replay(app: GenieApp, room: str, pilot: Pilot[tuple[ExitReport, .
     await until(lambda: isinstance(app.screen, LobbyScreen), pilot)
     app.screen.post_message(SessionsScreen.Chosen(ReplayRoom(room)))
     await until(lambda: isinstance(app.screen, ReplayScreen), pilot)
-    await until(lambda: bool(app.screen.query(Footer)), pilot)
+    await until(lambda: bool(app.screen.query(KeyFooter)), pilot)
     await pilot.pause(1.0)
 
 

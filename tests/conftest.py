@@ -1,5 +1,6 @@
 import asyncio
 import gc
+import os
 import sys
 from asyncio import AbstractEventLoop
 from collections.abc import Callable, Iterator
@@ -10,6 +11,9 @@ from hypothesis import HealthCheck, settings
 from genie_core.privacy import redaction
 from genie_core.privacy.known_secrets import KnownSecrets
 from genie_core.room.protocol.address import PORTS_TO_TRY
+
+# Agents of the OpenAI SDK leave its tracing as it is, which would upload what tests do.
+os.environ.setdefault("OPENAI_AGENTS_DISABLE_TRACING", "1")
 
 # How long an example takes tells how busy the machine is, and nothing of what is tested.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])

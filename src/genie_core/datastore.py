@@ -1,16 +1,18 @@
 """The place on disk of a session's state."""
 
-import asyncio
 import hashlib
 from asyncio import Future
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self, TypeVar
 
 from genie_core.errors import MissingKey, StateError, summary
 from genie_core.privacy.redaction import mask_value
+from genie_core.runtime.tasks import settled
+from genie_core.runtime.threads import in_thread
 from genie_core.storage.atomic import read_file, reason
 from genie_core.storage.disk import Disk
 from genie_core.storage.journal import decode_value, encode_line
@@ -78,18 +80,15 @@ class DataStore:
         """Store a value under a key, replacing an earlier one.
 
         The value is copied now. The future completes when it is safe on disk, and may be ignored. A
-        value replaced by a newer one before its turn is never written.
-
-        Raises:
-            StateError: this is no JSON value.
+        value replaced by a newer one before its turn is never written. The future of anything but a
+        JSON value fails, and nothing is raised here.
         """
-        path = self._file(key, "json")
-        return self._disk.replace(path, _encoded(path, [data]))
+        return self._write(self._file(key, "json"), [data], self._disk.replace)
 
     def save_instead(self, key: str, data: Data) -> "Future[None]":
         """Save, and move the key's journal aside under another name."""
-        path = self._file(key, "json")
-        return self._disk.replace(path, _encoded(path, [data]), ousted=self._file(key, "jsonl"))
+        replace = partial(self._disk.replace, ousted=self._file(key, "jsonl"))
+        return self._write(self._file(key, "json"), [data], replace)
 
     async def load(self, key: str) -> Data:
         """Return a key's value.
@@ -107,13 +106,9 @@ class DataStore:
 
         The future completes when they are safe on disk, and may be ignored. Without `sync` it
         completes when they would survive the death of this process, but maybe not a power cut
-        within a second.
-
-        Raises:
-            StateError: one of them is no JSON value.
+        within a second. As with `save`, it fails if one of them is no JSON value.
         """
-        path = self._file(key, "jsonl")
-        return self._disk.append(path, _encoded(path, lines), sync=sync)
+        return self._write(self._file(key, "jsonl"), lines, partial(self._disk.append, sync=sync))
 
     async def load_lines(self, key: str) -> list[Data]:
         """Return a journal's values in order; empty without a journal.
@@ -182,7 +177,7 @@ class DataStore:
 
     async def aclose(self) -> None:
         """Close without blocking the event loop."""
-        await asyncio.to_thread(self._disk.close)
+        await in_thread(self._disk.close)
 
     async def __aenter__(self) -> Self:
         return self
@@ -201,6 +196,15 @@ class DataStore:
         part._disk = self._disk
         return part
 
+    def _write(
+        self, path: Path, values: Iterable[Data], write: "Callable[[Path, bytes], Future[None]]"
+    ) -> "Future[None]":
+        try:
+            return write(path, _encoded(path, values))
+        except StateError as error:  # it is no JSON value, or the store is closed
+            self.report(str(error), f"saving {path}")
+            return settled(error)
+
     def _file(self, key: str, suffix: str) -> Path:
         path = self._files.get((key, suffix))  # a session writes to the same few files
         if path is None:
@@ -215,7 +219,9 @@ class DataStore:
         except FileNotFoundError:
             raise MissingKey(str(path)) from None
         except OSError as error:
-            raise StateError("load", str(path), reason(error)) from error
+            failure = StateError("load", str(path), reason(error))
+            self.report(str(failure))
+            raise failure from error
         try:
             return decode_value(content)
         except ValueError as error:

@@ -5,12 +5,13 @@ GenieError ├── InvalidMessage (ValueError)    a message that the session r
 factory function of an unknown shape ├── UnknownAgent (ValueError)      no agent is registered under
 a name ├── AttachmentError (ValueError)   a file that cannot be handed to an agent ├── FileNotSaved
 a received file that cannot be saved elsewhere ├── ModelFailed                    a model's provider
-that refused, failed or did not answer ├── StateError                     saved state that cannot be
+that refused, failed or did not answer ├── ToolExited
+a tool that tried to end the program ├── StateError                     saved state that cannot be
 written or understood │   └── MissingKey (KeyError)      nothing is stored under a key ├──
 SessionStopped                 the session accepts no more messages ├── SessionLocked
 another session of this id has the store open ├── NotUnfinished                  an execution that
 was taken up before ├── ActorStopped
-a worker ended before it served a request ├── NotOnEventLoop (RuntimeError)  a call from outside the
+(RuntimeError)    a worker ended before it served a request ├── NotOnEventLoop (RuntimeError)  a call from outside the
 event loop ├── StageFailed                    one stage of handling a message raised └──
 ExecutionFailed                a delegated message that will get no answer
 """
@@ -218,6 +219,22 @@ class ModelFailed(GenieError):
         return f"in {seconds:.0f} s" if seconds >= 1 else "later"
 
 
+class ToolExited(GenieError):
+    """A tool that called `sys.exit` or raised `KeyboardInterrupt`: its run ends, not the program."""
+
+    def __init__(self, tool: str, cause: BaseException) -> None:
+        super().__init__(tool, cause)
+        self.tool = tool
+        self.cause = cause
+
+    def __str__(self) -> str:
+        return f"{self.public} ({summary(self.cause)}), so its run was ended"
+
+    @property
+    def public(self) -> str:
+        return f"tool {self.tool!r} tried to end the program"
+
+
 class StateError(GenieError):
     """Saved state that could not be written, read back or understood."""
 
@@ -286,7 +303,7 @@ class NotUnfinished(GenieError):
         return f"execution {self.execution_id} was resumed, answered or closed before"
 
 
-class ActorStopped(GenieError):
+class ActorStopped(GenieError, RuntimeError):
     """A worker ended before it served the request, or while it did."""
 
     def __init__(self, name: str, reason: str = "has stopped") -> None:

@@ -5,13 +5,20 @@ from asyncio import Future, Task
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from genie_core.agent.approval import Approval, ApprovalContext, Verdict
-from genie_core.errors import ExecutionFailed, Stage, StageFailed, public_summary, summary
-from genie_core.message import Message
+from genie_core.errors import (
+    ExecutionFailed,
+    InvalidSetting,
+    Stage,
+    StageFailed,
+    public_summary,
+    summary,
+)
+from genie_core.message import SYSTEM, Message
 from genie_core.preferences import PreferencesSource
-from genie_core.reasoner.base import Decision
+from genie_core.reasoner.decision import AnyDecision, decision
 from genie_core.runtime.progress import Usage, What
 from genie_core.runtime.replay_buffer import ReplayableStream
 from genie_core.runtime.tasks import check_loop, running_loop
@@ -25,7 +32,7 @@ _NOT_WAITED_FOR: Final = "the run has already ended"
 class Decided:
     """The reasoner decided, `elapsed` seconds after it started."""
 
-    decision: Decision
+    decision: AnyDecision
     query: str | None
     receiver: str | None
     reason: str | None
@@ -153,6 +160,8 @@ class Execution:
     def __init__(self, preferences_source: PreferencesSource | None = None) -> None:
         self.id = ""
         self.preferences_source = preferences_source
+        self.origin: Message | None = None
+        """The message that is handled; None for an execution without a session."""
         self._record: ReplayableStream[ExecutionEvent] = ReplayableStream()
         self._text: list[str] = []
         self._open: dict[str, Approval] = {}
@@ -171,7 +180,7 @@ class Execution:
     def pending_approvals(self) -> list[Approval]:
         """The tool calls that wait for an answer now, oldest first."""
         waiting = self._open.values()
-        return [each for each in waiting if each.verdict is None and not each.ftr.done()]
+        return [each for each in waiting if each.answer is None and not each.ftr.done()]
 
     async def events(self) -> AsyncIterator[ExecutionEvent]:
         """Yield all events so far, then further ones as they happen.
@@ -183,28 +192,37 @@ class Execution:
         async for event in self._record.read():
             yield event
 
-    async def stream(self) -> AsyncIterator[Decision | Approval | Message]:
+    async def stream(
+        self, *, errors: Literal["raise", "message"] = "raise"
+    ) -> AsyncIterator[AnyDecision | Approval | Message]:
         """Yield one decision, then approvals as they are requested, then the answer.
 
         An approval delays the agent until it is answered. An end before the decision counts as a
         decision to ignore; later, a failure raises `ExecutionFailed` and a cancellation ends the
         stream.
+
+        With `errors="message"`, such a failure is yielded as a message from "system" to the sender,
+        with its `public` text. It is for this reader alone and no part of the chat.
         """
         check_loop(self._loop, "Execution.stream")
+        if errors not in ("raise", "message"):
+            raise InvalidSetting("errors", errors, '"raise" or "message"')
         decided = False
         async for event in self._record.read():
             match event:
-                case Decided(decision=decision):
+                case Decided():
                     decided = True
-                    yield decision
+                    yield decision(event.decision.value)
                 case ApprovalPending(approval=approval):
                     yield approval
                 case Answered(message=message):
                     yield message
+                case Failed(public=public) if decided and errors == "message":
+                    yield self._message(public)
                 case Failed(stage=stage, error=error, exception=exception) if decided:
                     raise ExecutionFailed(stage, error) from exception
                 case Failed() | Cancelled() if not decided:
-                    yield Decision.IGNORE
+                    yield decision("ignore")
                 case _:
                     pass
 
@@ -317,6 +335,11 @@ class Execution:
         for approval in list(self._open.values()):  # also those answered but not yet recorded
             self._refuse(approval, reason, by)
 
+    def _message(self, text: str) -> Message:
+        if self.origin is None:
+            return Message(text, SYSTEM)
+        return Message(text, SYSTEM, self.origin.sender, request_id=self.origin.request_id)
+
     def _cancel_work(self) -> None:
         for each in self._work:
             each.cancel()
@@ -328,9 +351,9 @@ class Execution:
     def _resolved(self, approval: Approval) -> None:
         if self._open.pop(approval.id, None) is None:
             return
-        verdict = Verdict(approved=False) if approval.verdict is None else approval.verdict
-        at = approval.resolved_at or datetime.now(UTC)
-        self._record.add(ApprovalClosed(approval, verdict, approval.by, at))
+        verdict = Verdict(approved=False) if approval.answer is None else approval.answer
+        at = verdict.at or datetime.now(UTC)
+        self._record.add(ApprovalClosed(approval, verdict, verdict.by, at))
 
 
 def _nothing() -> None:
@@ -339,8 +362,8 @@ def _nothing() -> None:
 
 def _is_last(event: ExecutionEvent) -> bool:
     match event:
-        case Decided(decision=decision):
-            return decision is Decision.IGNORE
+        case Decided():
+            return event.decision.value == "ignore"
         case Answered() | Failed() | Cancelled():
             return True
         case _:

@@ -23,7 +23,8 @@ from genie_core.errors import (
 from genie_core.execution import Answered, Cancelled, Decided, Execution, Unsaved
 from genie_core.message import SYSTEM, Attachment, Message
 from genie_core.preferences import PreferencesLookup, PreferencesSource
-from genie_core.reasoner.base import Decision, Response
+from genie_core.reasoner.base import Response
+from genie_core.reasoner.decision import decision
 from genie_core.reasoner.factory import GroupReasonerFactory
 from genie_core.reasoner.runner import Reasoned, ReasonerRunner
 from genie_core.runtime.actor import Actor
@@ -118,6 +119,11 @@ class GroupSession:
         return self._store.problems if self._store else []
 
     @property
+    def stopped(self) -> bool:
+        """Whether `stop` was called; running work may still go on."""
+        return self._stopping
+
+    @property
     def running(self) -> list[Execution]:
         """Running executions, oldest first."""
         return [execution for execution in self._executions if not execution.done]
@@ -131,6 +137,8 @@ class GroupSession:
     def handle(self, message: Message) -> Execution:
         """Add a message to the chat and start to work on it.
 
+        A text with the receiver "system" needs no decision: the sender's agent answers it.
+
         Raises:
             SessionStopped: `stop` was called.
             InvalidMessage: the message is empty, can't be stored, or is from "system" in any
@@ -139,10 +147,16 @@ class GroupSession:
         self._check_loop("handle")
         check_message(message)
         check_asker(message.sender)
-        execution = self._accept()
+        execution = self._accept(message)
 
         def begin() -> None:
             saved = self._conversation.add(message, self._journal.handled(execution.id))
+            if decided := _addressed(message):
+                files = message.attachments
+                noted = self._journal.decided(execution.id, decided, files)
+                work = partial(self._answer, execution, message, decided, files, noted, saved)
+                self._start(execution, work)
+                return
             ruling = self._reasoner(message.sender).submit(len(self._conversation.messages) - 1)
             work = partial(self._decide, execution, message, ruling, saved)
             self._start(execution, work, request=ruling)
@@ -180,8 +194,8 @@ class GroupSession:
         check_asker(sender)
         files = list(attachments)
         check_attachments(files)
-        decided = Decided(Decision.DELEGATE, query, receiver, reason, 0.0)
-        execution = self._accept()
+        decided = Decided(decision("delegate"), query, receiver, reason, 0.0)
+        execution = self._accept(origin)
         if private:
             execution.id = ""
 
@@ -287,10 +301,11 @@ class GroupSession:
         check_loop(self._loop, f"GroupSession.{method}")
         self._loop = loop
 
-    def _accept(self) -> Execution:
+    def _accept(self, message: Message) -> Execution:
         self._refuse_when_stopped()
         execution = Execution(self._preferences)
         execution.id = self._journal.new_id()
+        execution.origin = message
         execution.before_cancelling(lambda: self._journal.ended(execution.id, "cancelled"))
         self._executions[execution] = None
         return execution
@@ -352,7 +367,7 @@ class GroupSession:
         for usage in ruling.spent:
             execution.spent(REASONER, usage)
         decided = _decided(ruling.response, ruling.elapsed)
-        if decided.decision is Decision.IGNORE:
+        if decided.decision.value == "ignore":
             noted = self._journal.ended(execution.id, "ignored")
             await written(noted)
             await _report_unsaved(execution, saved, ruling.saved)
@@ -438,7 +453,7 @@ class GroupSession:
     def _resume(self, id_: str) -> Execution:
         record = self._take_unfinished(id_, "resume")
         message, decided = record.message, record.decided
-        execution = self._accept()
+        execution = self._accept(message)
         execution.id = id_
         _ = self._journal.resumed(id_)
         if decided is not None:
@@ -488,6 +503,14 @@ class GroupSession:
                 patience=self._patience,
             )
         return self._agents[owner, private]
+
+
+def _addressed(message: Message) -> Decided | None:
+    """Return the decision on a text for the agent, which takes no reasoner."""
+    if message.receiver != SYSTEM or not message.content.strip():
+        return None
+    reason = "addressed to the agent"
+    return Decided(decision("delegate"), message.content, message.sender, reason, 0.0)
 
 
 def _decided(response: Response, elapsed: float) -> Decided:

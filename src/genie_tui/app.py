@@ -6,7 +6,7 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -58,7 +58,7 @@ from genie_tui.notifications import Bell
 from genie_tui.onboarding import HOW_TO_GET_ONE, NONE_FOUND, Onboarding
 from genie_tui.quit import NotWritten, QuitFlow, default_path, leaving_screen, write_unsaved
 from genie_tui.rooms import LOBBY, OpenRoom, Rooms
-from genie_tui.screen_size import NARROW, SMALLEST
+from genie_tui.screen_size import HEIGHTS, WIDTHS
 from genie_tui.screens.dialogs.ask_line import AskLineScreen
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.dialog import Dialog, GuardedApp
@@ -84,9 +84,6 @@ if TYPE_CHECKING:
     from genie_tui.screens.sessions import SessionsScreen
 
 logger = logging.getLogger(__name__)
-
-WIDE: Final = 120
-"""Columns from which the panel fits beside the timeline."""
 
 FOR_ALL: Final = "It applies to everyone's requests, in every room you open."
 
@@ -121,17 +118,8 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
     MODES = {LOBBY: Screen}  # noqa: RUF012 - as below
     DEFAULT_MODE = LOBBY
     SUSPENDED_SCREEN_CLASS = "-below"
-    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - an annotation would contradict the base class
-        (0, "-too-narrow"),
-        (SMALLEST[0], "-compact"),
-        (NARROW, "-narrow"),
-        (WIDE, "-wide"),
-    ]
-    VERTICAL_BREAKPOINTS = [  # noqa: RUF012 - as above
-        (0, "-too-low"),
-        (SMALLEST[1], "-low"),
-        (30, "-tall"),
-    ]
+    HORIZONTAL_BREAKPOINTS = WIDTHS
+    VERTICAL_BREAKPOINTS = HEIGHTS
 
     def __init__(
         self,
@@ -175,6 +163,8 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         self._ending = False
         self._saving_theme = asyncio.Lock()
         self.failure = ""
+        if opening is not None and not isinstance(opening, ReplayRoom):
+            self.rooms.begin_with(self._room_for(opening))
         self.register_theme(DARK)
         self.register_theme(LIGHT)
         self.theme = theme if theme in self.available_themes else DARK.name
@@ -190,7 +180,10 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         self.app_suspend_signal.subscribe(self, self._go_to_background, immediate=True)
         self.app_resume_signal.subscribe(self, self._come_back, immediate=True)
         self._report_keys()
-        if self._opening is None:
+        if self.rooms.current is not None:
+            self._look(here=self._is_here)
+            self._show_counts()
+        elif self._opening is None:
             await self._show_lobby()
         else:
             await self.open(self._opening)
@@ -220,6 +213,15 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         """Return no commands: the registry has everything that the palette offers."""
         return ()
 
+    @contextmanager
+    def batch_update(self) -> Iterator[None]:
+        """Draw nothing meanwhile, unless the app starts: its first screen appears at once.
+
+        Textual would lay out and draw that screen, and drop the result.
+        """
+        with super().batch_update() if self._is_mounted else nullcontext():
+            yield
+
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
         """Write to the terminal only what changes on it."""
         if isinstance(renderable, LayoutUpdate | ChopsUpdate):
@@ -232,8 +234,9 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
 
         Textual draws nothing if the size is the same again by the time it looks.
         """
-        self._frame.forget()
-        self.refresh()
+        if self._is_mounted:
+            self._frame.forget()
+            self.refresh()
 
     def action_redraw(self) -> None:
         """Draw everything anew, after another program wrote to the terminal."""

@@ -77,11 +77,13 @@ class FirstStartApp(KeyedApp[bool]):
         name: str,
         offers: Callable[[], Awaitable[Offers]],
         keymap: Keymap | None = None,
+        workspace: str = "",
     ) -> None:
         super().__init__(keymap or Keymap(runnable))
         self._source = source
         self._locations = locations
         self._name = name
+        self._workspace = workspace
         self._find = offers
         self._offers: Offers = ()
         self.register_theme(DARK)
@@ -95,7 +97,7 @@ class FirstStartApp(KeyedApp[bool]):
             yield _note("The others see it.")
             yield from _row("Who answers", Picker(id="answers"))
             yield _note("Your agent: it acts with your keys, after asking you.", id_="answers-note")
-            yield from _row("Workspace", LineInput(id="workspace", compact=True))
+            yield from _row("Workspace", LineInput(self._workspace, id="workspace", compact=True))
             yield _note("The one folder your agents may use, such as ~/project; empty for none.")
             keys = key_list(self.keymap.actions(Scope.FIRST_START))
             yield Static(keys, id="first-keys", markup=False)

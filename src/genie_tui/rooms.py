@@ -199,6 +199,16 @@ class Rooms:
         """The room that is saved in a folder if it is open or being opened again."""
         return next((each for each in self._open if each.screen.saved == saved), None)
 
+    def begin_with(self, room: OpenRoom) -> None:
+        """Show a room's screen as the first of an app that doesn't run yet.
+
+        A switch to it would begin 0.1 seconds later and style each widget twice.
+        """
+        self._app.add_mode(room.mode, lambda: room.screen)
+        self._app._screen_stacks = {room.mode: []}  # noqa: SLF001 - Textual takes the mode of a class
+        self._app._current_mode = room.mode  # noqa: SLF001 - as above
+        self._open.append(room)
+
     async def add(self, room: OpenRoom, *, shown: bool) -> None:
         """Mount a room's screen, which opens the room; show it, or mount it in the background."""
         self._app.add_mode(room.mode, lambda: room.screen)

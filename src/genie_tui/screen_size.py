@@ -10,6 +10,30 @@ SMALLEST: Final = (40, 16)
 NARROW: Final = 60
 """Columns below which everything is as compact as it can be."""
 
+WIDE: Final = 120
+"""Columns from which the panel fits beside the timeline."""
+
+TALL: Final = 30
+"""Rows from which there is room for spacing."""
+
+WIDTHS: Final = [
+    (0, "-too-narrow"),
+    (SMALLEST[0], "-compact"),
+    (NARROW, "-narrow"),
+    (WIDE, "-wide"),
+]
+"""The class of a screen from a number of columns on."""
+
+HEIGHTS: Final = [(0, "-too-low"), (SMALLEST[1], "-low"), (TALL, "-tall")]
+"""The class of a screen from a number of rows on."""
+
+
+def size_classes(columns: int, rows: int) -> tuple[str, str]:
+    """Return the classes of a screen for the width and the height of the terminal."""
+    width = max(each for each in WIDTHS if each[0] <= columns)
+    height = max(each for each in HEIGHTS if each[0] <= rows)
+    return width[1], height[1]
+
 
 def terminal_problem() -> str | None:
     """Return why no screen can be shown here, or None."""

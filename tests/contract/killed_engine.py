@@ -31,7 +31,7 @@ from genie_core.datastore import DataStore
 from genie_core.errors import MissingKey
 from genie_core.execution import Answered, Decided, ExecutionEvent
 from genie_core.message import Message
-from genie_core.reasoner.base import Decision, GroupReasoner, Response
+from genie_core.reasoner import Decision, GroupReasoner, Response
 from genie_core.reasoner.factory import GroupReasonerFactory
 from genie_core.secrets import SecretsProvider
 from genie_core.session import GroupSession

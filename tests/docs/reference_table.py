@@ -246,8 +246,11 @@ def _only_code(cell: str) -> str:
 
 
 def _names_for_aliases() -> dict[str, Any]:
+    import group_sense  # type: ignore[import-untyped]  # it ships no type information
+
     import genie_core.agent
     import genie_core.reasoner
 
     ours = {**vars(genie_core.agent), **vars(genie_core.reasoner)}
+    ours["Decision"] = group_sense.Decision
     return {**ours, "Any": Any, "Callable": collections.abc.Callable, **vars(collections.abc)}

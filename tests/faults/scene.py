@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from genie_core.agent import AgentFactory, AgentInfo, AgentInput, Approval, ApprovalCallback
+from genie_core.agent.approval import ask_about
 from genie_core.datastore import DataStore
 from genie_core.execution import ExecutionEvent
 from genie_core.session import Execution, GroupSession
@@ -62,7 +63,7 @@ async def joined(chat: GroupSession) -> None:
 
 async def asks(input: AgentInput, callback: ApprovalCallback, _emit: Emit) -> str:  # noqa: A002 - as in Agent.run
     """Ask whether to go on, and tell the answer."""
-    verdict = await callback("tool", {"q": input.query})
+    verdict = await ask_about(callback, "tool", {"q": input.query})
     return "done" if verdict else f"refused: {verdict.reason}"
 
 

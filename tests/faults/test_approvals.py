@@ -17,6 +17,7 @@ from tests.faults.scene import (
 )
 
 from genie_core.agent import AgentInput, Approval, ApprovalCallback
+from genie_core.agent.approval import ask_about
 from genie_core.execution import Answered, ApprovalClosed, ApprovalPending, Cancelled, Decided
 from genie_core.message import Message
 from genie_core.testing import Emit
@@ -97,7 +98,7 @@ async def test_an_approval_whose_reader_is_gone_stays_answerable_and_blocks_nobo
 
 async def test_parallel_requests_are_all_visible_and_answered_in_any_order() -> None:
     async def run(_input: AgentInput, callback: ApprovalCallback, _emit: Emit) -> str:
-        verdicts = await asyncio.gather(*(callback("tool", {"n": n}) for n in range(3)))
+        verdicts = await asyncio.gather(*(ask_about(callback, "tool", {"n": n}) for n in range(3)))
         return ",".join("yes" if verdict else str(verdict.reason) for verdict in verdicts)
 
     chat = session(run)
@@ -123,7 +124,7 @@ async def test_cancelling_while_an_approval_is_pending_ends_it_and_the_next_run_
     assert execution.cancel("enough")
     assert await last_event(execution) == Cancelled("enough")
     assert not approval.approve()
-    assert not approval.verdict
+    assert not approval.answer
     following = chat.handle(Message("again", "alice"))
     (await first_approval(following)).approve()
     assert isinstance(await last_event(following), Answered)

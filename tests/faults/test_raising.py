@@ -1,23 +1,25 @@
 """Whatever raises, and whatever it raises: one execution fails and the session serves on."""
 
 import asyncio
-from collections.abc import Callable
+import traceback
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.faults.scene import VICTIM, events, joined, last_event, session
-from tests.faults.traps import STAGES, Trap, trapped_session
+from tests.faults.traps import SAVING, STAGES, Trap, trapped_session
 
-from genie_core.agent import AgentFactory, AgentInput
+from genie_core.agent import AgentFactory, AgentInput, AgentRunner, ApprovalContext
 from genie_core.datastore import DataStore
-from genie_core.errors import ExecutionFailed
-from genie_core.execution import Answered, Decided, Failed
+from genie_core.errors import ExecutionFailed, GenieError
+from genie_core.execution import Answered, Decided, Failed, Unsaved
 from genie_core.message import Message
-from genie_core.reasoner import Decision, Response
+from genie_core.reasoner import Decision, GroupReasonerFactory, Response
 from genie_core.reasoner.runner import ReasonerRunner
 from genie_core.session import GroupSession
-from genie_core.testing import ScriptedAgent, reasoner_factory
+from genie_core.testing import ScriptedAgent, ScriptedReasoner, reasoner_factory
 
 pytestmark = pytest.mark.timeout(100)
 
@@ -33,7 +35,7 @@ def raising(error: BaseException) -> Callable[[], Any]:
     return fault
 
 
-@pytest.mark.parametrize("place", [each for each in STAGES if "restored" not in each])
+@pytest.mark.parametrize("place", [*(each for each in STAGES if "restored" not in each), *SAVING])
 async def test_a_key_in_what_is_raised_is_shown_to_nobody(
     tmp_path: Path, place: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -42,10 +44,10 @@ async def test_a_key_in_what_is_raised_is_shown_to_nobody(
         "{'Authorization': 'Bearer 12345678', 'x-api-key': 'sk-12345678'}"
     )
     chat = trapped_session(Trap(place, raising(error)), DataStore(tmp_path))
-    last = await last_event(chat.handle(Message("1", VICTIM)))
-    assert isinstance(last, Failed)
-    assert "401 for url" in last.error
-    assert "12345678" not in last.error + "".join(caplog.messages)
+    recorded = await events(chat.handle(Message("1", VICTIM)))
+    told = [each.error for each in recorded if isinstance(each, Failed | Unsaved)]
+    assert "401 for url" in told[0]
+    assert "12345678" not in "".join([*told, *chat.problems, *caplog.messages])
 
 
 @pytest.mark.parametrize(
@@ -80,6 +82,27 @@ async def test_a_fault_ends_its_executions_and_no_others(
     await joined(chat)
 
 
+@pytest.mark.parametrize(
+    "error",
+    [ConnectionError("it\nbroke"), StopIteration(), asyncio.CancelledError(), Panic("it broke")],
+    ids=lambda error: type(error).__name__,
+)
+@pytest.mark.parametrize("place", SAVING)
+async def test_a_fault_in_saving_a_memory_costs_no_answer(
+    tmp_path: Path, place: str, error: BaseException
+) -> None:
+    chat = trapped_session(Trap(place, raising(error)), DataStore(tmp_path))
+    for text in ("1", "2"):
+        recorded = await events(chat.handle(Message(text, VICTIM)))
+        assert isinstance(recorded[-1], Answered)
+        (unsaved,) = (each for each in recorded if isinstance(each, Unsaved))
+        assert VICTIM in unsaved.error
+        assert "\n" not in unsaved.error
+    assert any(VICTIM in problem for problem in chat.problems)
+    assert isinstance(await last_event(chat.handle(Message("hi", "alice"))), Answered)
+    await joined(chat)
+
+
 @pytest.mark.parametrize("error", [OSError("broken pipe"), asyncio.CancelledError(), Panic()])
 async def test_tool_servers_that_close_badly_harm_nobody(error: BaseException) -> None:
     chat = trapped_session(Trap("tools end", raising(error)), idle_timeout=0.01)
@@ -103,6 +126,37 @@ async def test_a_failing_agent_raises_from_stream_and_result() -> None:
     for _ in range(2):
         with pytest.raises(ExecutionFailed, match="model away"):
             await execution.result()
+    await joined(chat)
+
+
+@pytest.mark.parametrize("alone", [False, True])
+async def test_a_missing_tool_server_is_a_line_and_no_traceback(
+    alone: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Missing(ScriptedAgent):
+        @asynccontextmanager
+        async def mcp(self) -> AsyncIterator["Missing"]:
+            try:
+                await asyncio.create_subprocess_exec("no-such-program")
+            except OSError as error:
+                raise RuntimeError(f"client failed to connect: {error}") from error
+            yield self
+
+    factory = AgentFactory(lambda _: Missing())
+    chat = GroupSession("s", reasoner_factory(), factory)
+    runner = AgentRunner("system", "system", "alice", factory)
+    answer: Awaitable[Any] = (
+        runner.invoke(AgentInput("q"), ApprovalContext(asyncio.Queue()))
+        if alone
+        else chat.handle(Message("hi", "alice")).result()
+    )
+    with pytest.raises(GenieError) as caught:
+        await answer
+    assert "no-such-program" in str(caught.value)
+    told = traceback.format_exception(caught.value)
+    assert "create_subprocess_exec" not in "".join(told)
+    assert all(len(each.message.splitlines()) == 1 for each in caplog.records)
+    assert not any(each.exc_info for each in caplog.records if each.levelname != "DEBUG")
     await joined(chat)
 
 
@@ -130,19 +184,31 @@ async def test_delegating_without_a_query_is_a_failure_of_the_reasoner(query: st
     await joined(chat)
 
 
-async def test_a_state_that_is_no_json_fails_the_execution(tmp_path: Path) -> None:
-    class Unsaveable(ScriptedAgent):
-        def get_serialized(self) -> Any:
-            return {"when": object()}
+@pytest.mark.parametrize("state", [{"when": object()}, LookupError("lost")])
+@pytest.mark.parametrize("whose", ["agent", "reasoner"])
+async def test_a_memory_that_cannot_be_saved_costs_no_answer(
+    tmp_path: Path, whose: str, state: Any
+) -> None:
+    def tell() -> Any:
+        if isinstance(state, Exception):
+            raise state
+        return state
 
-    chat = GroupSession(
-        "s", reasoner_factory(), AgentFactory(lambda _: Unsaveable()), DataStore(tmp_path)
-    )
-    last = await last_event(chat.handle(Message("hi", "alice")))
-    assert isinstance(last, Failed)
-    assert last.stage == "state"
-    assert "agent 'system' of alice" in last.error
+    agent, reasoner = ScriptedAgent(), ScriptedReasoner()
+    mute: Any = agent if whose == "agent" else reasoner
+    mute.get_serialized = tell
+    reasoners = GroupReasonerFactory(lambda _secrets, _owner: reasoner)
+    chat = GroupSession("s", reasoners, AgentFactory(lambda _: agent), DataStore(tmp_path))
+    for text in ("one", "two"):
+        recorded = await events(chat.handle(Message(text, "alice")))
+        assert [type(each) for each in recorded] == [Decided, Unsaved, Answered]
+        last = recorded[-1]
+        assert isinstance(last, Answered)
+        assert last.message.content == f"echo: {text}"
+    assert chat.problems
     await joined(chat)
+    messages = await GroupSession.load_messages(DataStore(tmp_path).narrowed("s"))
+    assert [each.content for each in messages or []] == ["one", "echo: one", "two", "echo: two"]
 
 
 async def test_what_cannot_begin_fails_alone(

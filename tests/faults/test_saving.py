@@ -237,6 +237,31 @@ async def test_a_pipe_in_the_place_of_a_file_holds_up_nobody(tmp_path: Path, nam
     store.close()
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("session.jsonl", "session.json", "alice/reasoner.jsonl", "alice/reasoner.json"),
+        *("alice/system.jsonl", "alice/system.json", "alice/attachments.json", "alice/ahead.json"),
+    ],
+)
+async def test_what_cannot_be_read_is_told_left_alone_and_fails_no_answer(
+    tmp_path: Path, name: str
+) -> None:
+    unreadable = tmp_path / "s" / name
+    unreadable.mkdir(parents=True)  # no permissions stop a test that root runs
+    async with DataStore(tmp_path) as store:
+        chat = session(store=store)
+        for text in ("one", "two"):
+            recorded = await events(chat.handle(Message(text, "alice")))
+            assert isinstance(recorded[0], Decided)
+            assert isinstance(recorded[-1], Answered)
+            if not name.startswith(("session.json", "alice/a")) or name.endswith("l"):
+                assert any(isinstance(each, Unsaved) for each in recorded)
+        assert any(name in problem for problem in chat.problems)
+        await joined(chat)
+    assert unreadable.is_dir()
+
+
 async def test_numbers_that_cannot_be_written_again_end_no_service(tmp_path: Path) -> None:
     (tmp_path / "s").mkdir()
     old = {"content": "old", "sender": "alice"}

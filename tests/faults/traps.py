@@ -22,16 +22,17 @@ STAGES: Final = {
     "reasoner restored": "state",
     "reasoner processed": "reasoner",
     "reasoner run": "reasoner",
-    "reasoner saved": "state",
     "preferences": "preferences",
     "agent secrets": "secrets",
     "agent factory": "factory",
     "agent restored": "state",
     "tools start": "tools",
     "agent run": "agent",
-    "agent saved": "state",
 }
 """The places where an execution can fail, and the stage it then names."""
+
+SAVING: Final = ("reasoner saved", "agent saved")
+"""The places where something can go wrong that costs no answer."""
 
 
 class Trap:

@@ -1,5 +1,7 @@
 import asyncio
 import errno
+import subprocess
+import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
@@ -38,11 +40,40 @@ async def test_the_value_is_taken_when_save_is_called(store: DataStore) -> None:
 
 
 @pytest.mark.parametrize("value", [object(), {1}, float("inf"), {"deep": [b"x"]}])
-async def test_a_value_that_is_no_json_is_refused_at_once(store: DataStore, value: Any) -> None:
-    with pytest.raises(StateError, match=r"key\.json"):
-        _ = store.save("key", value)
-    with pytest.raises(StateError, match=r"key\.jsonl"):
-        _ = store.append("key", [value])
+async def test_a_value_that_is_no_json_fails_the_future_and_not_the_caller(
+    store: DataStore, value: Any
+) -> None:
+    saves = (
+        store.save("key", value),
+        store.append("key", [value]),
+        store.save_instead("key", value),
+    )
+    for saved, name in zip(saves, (r"key\.json", r"key\.jsonl", r"key\.json"), strict=True):
+        with pytest.raises(StateError, match=name):
+            await saved
+    assert len(store.problems) == 2
+    assert all("key.json" in problem for problem in store.problems)
+    with pytest.raises(KeyError):
+        await store.load("key")
+
+
+def test_a_failed_save_may_be_ignored_and_tells_no_loop(tmp_path: Path) -> None:
+    code = (
+        "import asyncio, gc, sys; from pathlib import Path; from genie_core.datastore import DataStore\n"
+        "async def main():\n"
+        "    store = DataStore(Path(sys.argv[1]))\n"
+        "    store.save('key', object())\n"
+        "    await store.aclose()\n"
+        "    store.save('key', 1)\n"
+        "    print(*store.problems, sep='\\n')\n"
+        "asyncio.run(main()); gc.collect()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0
+    assert "never retrieved" not in done.stderr
+    assert "not JSON serializable" in done.stdout or "closed" in done.stdout
 
 
 async def test_narrowed_stores_keep_apart_and_share_their_problems(store: DataStore) -> None:
@@ -72,7 +103,7 @@ async def test_leaving_its_context_writes_everything_and_closes_it(tmp_path: Pat
     assert promise.done()
     assert await DataStore(tmp_path).load_lines("key") == [1]
     with pytest.raises(StateError, match="closed"):
-        _ = store.save("key", 2)
+        await store.save("key", 2)
 
 
 async def test_a_damaged_value_is_put_aside_and_reported(store: DataStore) -> None:

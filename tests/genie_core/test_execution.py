@@ -1,9 +1,10 @@
 import asyncio
+from typing import Any
 
 import pytest
 
 from genie_core.agent import Approval, Decision
-from genie_core.errors import ExecutionFailed, StageFailed
+from genie_core.errors import ExecutionFailed, InvalidSetting, ModelFailed, StageFailed
 from genie_core.execution import (
     Answered,
     ApprovalClosed,
@@ -91,6 +92,36 @@ async def test_a_failure_after_the_decision_is_raised_by_the_stream() -> None:
         assert isinstance(caught.value.__cause__, ValueError)
 
 
+async def test_a_failure_after_the_decision_is_a_message_on_request() -> None:
+    execution = Execution()
+    execution.origin = Message("hi", "alice", request_id="r")
+    execution.record(DELEGATED)
+    failure = ModelFailed("key", "gpt", "https://secret.example", "key sk-1234 is no good")
+    execution.fail(failure, "agent")
+    elements = [each async for each in execution.stream(errors="message")]
+    said = "the model's provider refused the key"
+    assert elements == [Decision.DELEGATE, Message(said, "system", "alice", request_id="r")]
+    with pytest.raises(ExecutionFailed):
+        await execution.result()
+
+
+async def test_on_request_too_a_failure_before_the_decision_is_silence_and_a_cancellation_the_end() -> (
+    None
+):
+    failed, cancelled = Execution(), Execution()
+    failed.fail(ValueError("odd"), "reasoner")
+    cancelled.record(DELEGATED)
+    cancelled.cancel()
+    for execution, decided in ((failed, Decision.IGNORE), (cancelled, Decision.DELEGATE)):
+        assert [each async for each in execution.stream(errors="message")] == [decided]
+
+
+async def test_failures_are_asked_for_in_one_of_two_ways() -> None:
+    asked: Any = "ignore"
+    with pytest.raises(InvalidSetting, match='errors must be "raise" or "message"'):
+        await anext(Execution().stream(errors=asked))
+
+
 @pytest.mark.parametrize("error", [None, ValueError("odd")])
 async def test_what_was_said_of_an_answer_is_told_with_its_end(error: ValueError | None) -> None:
     execution = Execution()
@@ -110,7 +141,7 @@ async def test_what_was_said_of_an_answer_is_told_with_its_end(error: ValueError
 async def test_approvals_are_recorded_with_who_answered_and_when() -> None:
     execution = Execution()
     execution.record(DELEGATED)
-    asked = asyncio.create_task(execution.approvals().approval("system", "f", {"x": 1}))
+    asked = asyncio.create_task(execution.approvals().verdict("system", "f", {"x": 1}))
     reader = execution.events()
     await anext(reader)
     requested = await anext(reader)
@@ -133,10 +164,10 @@ async def test_approvals_are_recorded_with_who_answered_and_when() -> None:
 async def test_refused_approvals_are_denied_now_and_later() -> None:
     execution = Execution()
     execution.record(DELEGATED)
-    pending = asyncio.create_task(execution.approvals().approval("system", "f", {}))
+    pending = asyncio.create_task(execution.approvals().verdict("system", "f", {}))
     await asyncio.sleep(0)
     execution.refuse_approvals("closing time")
-    verdicts = [await pending, await execution.approvals().approval("system", "g", {})]
+    verdicts = [await pending, await execution.approvals().verdict("system", "g", {})]
     assert [(verdict.approved, verdict.reason) for verdict in verdicts] == [
         (False, "closing time")
     ] * 2
@@ -171,7 +202,7 @@ async def anext_all(execution: Execution, count: int) -> list[object]:
 async def test_cancelling_denies_what_is_pending_and_ends_the_record() -> None:
     execution = Execution()
     execution.record(DELEGATED)
-    pending = asyncio.create_task(execution.approvals().approval("system", "f", {}))
+    pending = asyncio.create_task(execution.approvals().verdict("system", "f", {}))
     await asyncio.sleep(0)
     assert execution.cancel("enough")
     assert not execution.cancel("again")
@@ -186,7 +217,7 @@ async def test_asking_after_the_end_is_denied_and_not_recorded() -> None:
     execution = Execution()
     execution.record(DELEGATED)
     execution.record(ANSWERED)
-    assert not await execution.approvals().approval("system", "f", {})
+    assert not await execution.approvals().verdict("system", "f", {})
     assert await events(execution) == [DELEGATED, ANSWERED]
 
 
@@ -194,7 +225,7 @@ async def test_result_approves_everything() -> None:
     execution = Execution()
     execution.record(DELEGATED)
     result = asyncio.create_task(execution.result())
-    assert await execution.approvals().approval("system", "f", {})
+    assert await execution.approvals().verdict("system", "f", {})
     execution.record(ANSWERED)
     assert await result == ANSWERED.message
 

@@ -185,6 +185,50 @@ async def test_a_ready_query_goes_to_the_agent_without_reasoning() -> None:
     assert await contents(chat) == ["echo: go on"]
 
 
+async def test_a_message_to_the_agent_goes_past_the_reasoner(tmp_path: Path) -> None:
+    def never(_updates: list[Message]) -> Response:
+        raise AssertionError("no reasoning was asked for")
+
+    given: list[AgentInput] = []
+
+    async def run(input: AgentInput, _callback: ApprovalCallback, _emit: Emit) -> str:  # noqa: A002 - as in Agent.run
+        given.append(input)
+        return "yes"
+
+    chat = session(run, never)
+    notes = Attachment(str(tmp_path / "notes"), "notes", "text/plain")
+    message = Message("are you there?", "alice", "system", [], [notes], "r")
+    decided, answered = await events(chat.handle(message))
+    assert (decided.decision, decided.query) == (Decision.DELEGATE, "are you there?")
+    assert answered.message == Message("yes", "system", receiver="alice", request_id="r")
+    assert given == [AgentInput("are you there?", [notes])]
+    assert await contents(chat) == ["are you there?", "yes"]
+    await chat.join()
+
+
+async def test_the_reasoner_sees_later_what_went_past_it() -> None:
+    seen: list[list[str]] = []
+
+    def decide(updates: list[Message]) -> Response:
+        seen.append([each.content for each in updates])
+        return Response(Decision.IGNORE)
+
+    chat = session(decide=decide)
+    await chat.handle(Message("to the agent", "alice", "system")).result()
+    await chat.handle(Message("to all", "alice")).result()
+    await chat.handle(Message(" ", "alice", "system", [], [Attachment("p", "n", "t")])).result()
+    await chat.join()
+    assert seen == [["to the agent", "echo: to the agent", "to all"], [" "]]
+
+
+async def test_a_session_tells_that_it_was_stopped() -> None:
+    chat = session()
+    before = chat.stopped
+    chat.stop()
+    assert (before, chat.stopped) == (False, True)
+    await chat.join()
+
+
 async def test_a_private_query_leaves_nothing_in_the_chat_and_has_a_memory_of_its_own(
     tmp_path: Path,
 ) -> None:

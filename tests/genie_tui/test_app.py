@@ -16,7 +16,6 @@ from tests.genie_tui.scripted_room import (
 )
 from textual.app import ComposeResult
 from textual.widgets import Static
-from textual.widgets._footer import FooterKey
 from textual.widgets._toast import Toast
 
 from genie_core.errors import GenieError
@@ -36,6 +35,7 @@ from genie_tui.screens.settings import SettingsForm
 from genie_tui.themes import DARK, LIGHT
 from genie_tui.widgets.activity.activity_list import ActivityList
 from genie_tui.widgets.approvals.card import ApprovalCard
+from genie_tui.widgets.key_footer import KeyFooter
 
 
 def test_importing_the_app_loads_no_engine() -> None:
@@ -323,7 +323,7 @@ async def test_keys_are_edited_from_a_template_and_used_on_open_screens(
         assert not screen.query_one(ActivityList).has_focus
         await pilot.press("alt+a")
         await until(pilot, lambda: screen.query_one(ActivityList).has_focus)
-        shown = {key.description: key.key_display for key in screen.query(FooterKey)}
+        shown = {key.description: key.display for key in screen.query_one(KeyFooter).keys}
         assert shown["activity"] == "alt+a"
 
 

@@ -42,15 +42,28 @@ def written(source: SettingsSource) -> dict[str, object]:
 class First(FirstStartApp):
     """The first start with these offers."""
 
-    def __init__(self, source: SettingsSource, places: Locations, *offers: object) -> None:
+    def __init__(
+        self, source: SettingsSource, places: Locations, *offers: object, workspace: str = ""
+    ) -> None:
         async def find() -> Offers:
             return offers  # type: ignore[return-value] # what the test gives
 
-        super().__init__(source, places, "ann", find)
+        super().__init__(source, places, "ann", find, workspace=workspace)
 
     def problem(self) -> str:
         shown = self.query_one("#first-problem", Static)
         return str(shown.render()) if shown.display else ""
+
+
+async def test_the_workspace_given_on_the_command_line_is_there_to_keep(
+    source: SettingsSource, places: Locations, tmp_path: Path
+) -> None:
+    app = First(source, places, workspace=str(tmp_path))
+    async with app.run_test() as pilot:
+        assert app.query_one("#workspace", Input).value == str(tmp_path)
+        await pilot.press("ctrl+s")
+    assert app.return_value is True
+    assert written(source)["workspace"] == str(tmp_path)
 
 
 async def test_name_agent_and_workspace_are_kept(

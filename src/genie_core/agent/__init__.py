@@ -1,5 +1,7 @@
 """Agents: their interface, their factory, their runner, and approvals."""
 
+from typing import TYPE_CHECKING
+
 from genie_core.agent.approval import Approval as Approval
 from genie_core.agent.approval import ApprovalCallback as ApprovalCallback
 from genie_core.agent.approval import ApprovalContext as ApprovalContext
@@ -12,5 +14,9 @@ from genie_core.agent.factory import AgentFactory as AgentFactory
 from genie_core.agent.factory import MultiAgentFactoryFn as MultiAgentFactoryFn
 from genie_core.agent.factory import SingleAgentFactoryFn as SingleAgentFactoryFn
 from genie_core.agent.runner import AgentRunner as AgentRunner
-from genie_core.reasoner.base import Decision as Decision
 from genie_core.reasoner.base import Response as Response
+
+if TYPE_CHECKING:
+    from genie_core.reasoner.decision import Decision as Decision
+else:
+    from genie_core.reasoner.decision import __getattr__ as __getattr__  # for `Decision`

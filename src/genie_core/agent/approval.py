@@ -24,11 +24,13 @@ shown_original: Final[ContextVar[str]] = ContextVar("shown_original", default=""
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The answer to an approval request; true if the tool may run.
+    """The whole answer to an approval request; true if the tool may run.
 
     `reason` is the person's reason for denying. `arguments`, if given, replace the model's.
     `automatic`: no person denied the call, and `reason` says why the tool did not run. `original` is
     a digest of the file that the call changes, as the person saw it; empty if none was shown.
+
+    `by` and `at` are the person and time of the answer. Equality ignores them.
     """
 
     approved: bool
@@ -36,6 +38,8 @@ class Verdict:
     arguments: dict[str, Any] | None = None
     automatic: bool = False
     original: str = ""
+    by: str = field(default="", compare=False)
+    at: datetime | None = field(default=None, compare=False)
 
     def __bool__(self) -> bool:
         return self.approved
@@ -47,8 +51,8 @@ class Approval:
 
     `sender` is the path of the asking agent: "system", "search:a1b2c3d4" for its subagent, and so
     on, separated by slashes. The first answer counts, from any thread; later ones return False and
-    change nothing, as does one for a closed event loop. `by` and `resolved_at` are the person and
-    time of the answer.
+    change nothing, as does one for a closed event loop. `answer` is the whole answer as soon as it
+    is given, and None until then.
 
     `ftr` holds the answer as a plain bool. Code on its event loop may also answer by setting it;
     cancelling it withdraws the request, which counts as a denial. Create a request on the loop that
@@ -67,9 +71,7 @@ class Approval:
     id: str = field(default_factory=lambda: uuid4().hex, kw_only=True)
     requested_at: datetime = field(default_factory=lambda: datetime.now(UTC), kw_only=True)
     schema: dict[str, Any] | None = field(default=None, kw_only=True, repr=False)
-    verdict: Verdict | None = field(default=None, init=False)
-    by: str = field(default="", init=False)
-    resolved_at: datetime | None = field(default=None, init=False)
+    answer: Verdict | None = field(default=None, init=False)
     _lock: Lock = field(default_factory=Lock, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -85,8 +87,9 @@ class Approval:
 
         Returns whether this was the first answer.
         """
-        verdict = Verdict(approved=True, arguments=arguments, original=original)
-        return self._settle(verdict, by)
+        return self._settle(
+            Verdict(approved=True, arguments=arguments, original=original, by=by, at=_now())
+        )
 
     def deny(self, reason: str | None = None, *, by: str = "", automatic: bool = False) -> bool:
         """Keep the tool from running; the agent gets the reason.
@@ -95,17 +98,33 @@ class Approval:
 
         Returns whether this was the first answer.
         """
-        return self._settle(Verdict(approved=False, reason=reason, automatic=automatic), by)
+        return self._settle(
+            Verdict(approved=False, reason=reason, automatic=automatic, by=by, at=_now())
+        )
 
-    async def approved(self) -> Verdict:
-        """Wait for the answer; any number of tasks may.
+    @property
+    def by(self) -> str:
+        """The person who answered; empty for none."""
+        return "" if self.answer is None else self.answer.by
+
+    @property
+    def resolved_at(self) -> datetime | None:
+        """The time of the answer."""
+        return None if self.answer is None else self.answer.at
+
+    async def approved(self) -> bool:
+        """Wait for the answer and return whether the tool may run; see `verdict`."""
+        return (await self.verdict()).approved
+
+    async def verdict(self) -> Verdict:
+        """Wait for the answer and return all of it; any number of tasks may.
 
         Cancelling the wait is safe: the request stays open and can be awaited again.
         """
         await asyncio.wait({self.ftr})
         self._adopt(self.ftr)
-        assert self.verdict is not None, "a done future was adopted"  # noqa: S101 - an invariant
-        return self.verdict
+        assert self.answer is not None, "a done future was adopted"  # noqa: S101 - an invariant
+        return self.answer
 
     def call_repr(self) -> str:
         """Format the call as a Python call."""
@@ -113,14 +132,14 @@ class Approval:
         named = [f"{name}={value!r}" for name, value in self.tool_kwargs.items()]
         return f"{self.tool_name}({', '.join(positional + named)})"
 
-    def _settle(self, verdict: Verdict, by: str) -> bool:
+    def _settle(self, verdict: Verdict) -> bool:
         loop = self.ftr.get_loop()
         with self._lock:
-            if self.verdict is None and self.ftr.done():
-                self._decide(_verdict_in(self.ftr), by="")
-            if self.verdict is not None or loop.is_closed():
+            if self.answer is None and self.ftr.done():
+                self.answer = _verdict_in(self.ftr)
+            if self.answer is not None or loop.is_closed():
                 return False
-            self._decide(verdict, by)
+            self.answer = verdict
         if _running_loop() is loop:
             self._deliver(verdict)
         else:
@@ -135,17 +154,15 @@ class Approval:
     def _adopt(self, ftr: "Future[bool]") -> None:
         """Use the future's result as the answer, unless there is one already."""
         with self._lock:
-            if self.verdict is None:
-                self._decide(_verdict_in(ftr), by="")
-
-    def _decide(self, verdict: Verdict, by: str) -> None:
-        self.verdict = verdict
-        self.by = by
-        self.resolved_at = datetime.now(UTC)
+            if self.answer is None:
+                self.answer = _verdict_in(ftr)
 
 
-ApprovalCallback: TypeAlias = Callable[[str, dict[str, Any]], Awaitable[Verdict]]
-"""Asks whether a tool may be called: takes its name and arguments, returns an answer."""
+ApprovalCallback: TypeAlias = Callable[[str, dict[str, Any]], Awaitable[bool]]
+"""Asks whether a tool may be called: takes its name and arguments, returns a plain bool.
+
+The engine's own has `verdict` besides; `ask_about` calls that where it exists.
+"""
 
 
 class ApprovalQueue(Protocol):
@@ -171,8 +188,18 @@ class ApprovalContext:
         tool_name: str,
         tool_args: dict[str, Any],
         schema: dict[str, Any] | None = None,
+    ) -> bool:
+        """Put a request on the queue and wait for its answer; see `verdict`."""
+        return (await self.verdict(sender, tool_name, tool_args, schema)).approved
+
+    async def verdict(
+        self,
+        sender: str,
+        tool_name: str,
+        tool_args: dict[str, Any],
+        schema: dict[str, Any] | None = None,
     ) -> Verdict:
-        """Put a request on the queue and wait for its answer.
+        """Put a request on the queue, wait for its answer and return all of it.
 
         Sets `approval_id` and `shown_original` for the call.
 
@@ -187,7 +214,7 @@ class ApprovalContext:
         shown_original.set("")
         try:
             await self.queue.put(request)
-            verdict = await request.approved()
+            verdict = await request.verdict()
         except asyncio.CancelledError:
             request.deny(_WITHDRAWN, by=sender, automatic=True)
             raise
@@ -195,39 +222,43 @@ class ApprovalContext:
         return verdict
 
     def approval_callback(self, sender: str) -> ApprovalCallback:
-        """Return a callback for `Agent.run` that names `sender` as the caller; see `ask_about`."""
-        return _BoundCallback(self, sender)
+        """Return a callback for `Agent.run` that names `sender` as the caller."""
+        return BoundCallback(self, sender)
 
 
 @dataclass(frozen=True, slots=True)
-class _BoundCallback:
+class BoundCallback:
     """Asks for one agent."""
 
     context: ApprovalContext
     sender: str
-    takes_schema: bool = True
 
-    async def __call__(
+    async def __call__(self, tool_name: str, tool_args: dict[str, Any]) -> bool:
+        return (await self.verdict(tool_name, tool_args)).approved
+
+    async def verdict(
         self,
         tool_name: str,
         tool_args: dict[str, Any],
         schema: dict[str, Any] | None = None,
     ) -> Verdict:
-        return await self.context.approval(self.sender, tool_name, tool_args, schema)
+        """Ask, and return the whole answer; `schema` is that of the tool's arguments."""
+        return await self.context.verdict(self.sender, tool_name, tool_args, schema)
 
 
 async def ask_about(
     callback: ApprovalCallback,
     tool_name: str,
     tool_args: dict[str, Any],
-    schema: dict[str, Any] | None,
-) -> Verdict | bool:
-    """Call `callback`, with the schema if its `takes_schema` is set."""
-    if getattr(callback, "takes_schema", False):
-        with_schema: Any = callback
-        verdict: Verdict | bool = await with_schema(tool_name, tool_args, schema)
-        return verdict
-    return await callback(tool_name, tool_args)
+    schema: dict[str, Any] | None = None,
+) -> Verdict:
+    """Ask once and return the whole answer: from `callback.verdict`, if its class has that."""
+    if hasattr(type(callback), "verdict"):
+        asking: Any = callback
+        answer: object = await asking.verdict(tool_name, tool_args, schema)
+    else:
+        answer = await callback(tool_name, tool_args)
+    return answer if isinstance(answer, Verdict) else Verdict(approved=bool(answer))
 
 
 def described(schema: dict[str, Any], description: str | None) -> dict[str, Any]:
@@ -237,11 +268,15 @@ def described(schema: dict[str, Any], description: str | None) -> dict[str, Any]
 
 def _verdict_in(ftr: "Future[bool]") -> Verdict:
     if ftr.cancelled():
-        return Verdict(approved=False, reason=_WITHDRAWN, automatic=True)
+        return Verdict(approved=False, reason=_WITHDRAWN, automatic=True, at=_now())
     if (error := ftr.exception()) is not None:
         why = f"the request for approval failed: {summary(error)}"
-        return Verdict(approved=False, reason=why, automatic=True)
-    return Verdict(approved=bool(ftr.result()))
+        return Verdict(approved=False, reason=why, automatic=True, at=_now())
+    return Verdict(approved=bool(ftr.result()), at=_now())
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -204,7 +205,7 @@ class AgentRunner(Actor[Query, Reply]):
                 text = await agent.run_streaming(query, callback, request.emit)
         except asyncio.CancelledError:
             if self._in_charge():
-                self._remember_partial(agent)
+                _ = self._remember(agent)  # a failure is among the store's problems
             raise
         finally:
             run.query = None
@@ -214,6 +215,21 @@ class AgentRunner(Actor[Query, Reply]):
             raise StageFailed("agent", self.name, f"answered with {type(text).__name__}, not text")
         elapsed, cut = perf_counter() - began, isinstance(text, CutAnswer)
         return Reply(str(text), elapsed, self._remember(agent), cut)
+
+    def invoke(self, input: AgentInput, context: ApprovalContext) -> "Future[str]":  # noqa: A002 - as in Agent.run
+        """Send a query whose approvals `context` asks for; the future is the answer's text.
+
+        For use without a session. Cancelling the future cancels the run.
+
+        Raises:
+            ActorStopped: `stop` was called; a `RuntimeError`.
+        """
+        query = Query(input.query, context, input.attachments, input.preferences)
+        reply = self.submit(query)
+        text: Future[str] = asyncio.get_running_loop().create_future()
+        reply.add_done_callback(partial(_pass_text_on, text))
+        text.add_done_callback(lambda _: reply.cancel())
+        return text
 
     async def run(self, input: AgentInput) -> AsyncGenerator[Approval | str, None]:  # noqa: A002 - as in Agent.run
         """Send a query and yield the approval requests, then the answer.
@@ -291,12 +307,6 @@ class AgentRunner(Actor[Query, Reply]):
             self._state.release(agent)
         return saved
 
-    def _remember_partial(self, agent: Agent) -> None:
-        try:
-            _ = self._remember(agent)  # a failure is among the store's problems
-        except GenieError as error:
-            log.warning("the cancelled run is not remembered: %s", error)
-
     def _query_at_work(self) -> Query:
         run = _current.get()
         if run is None or run.runner is not self or run.query is None:
@@ -336,6 +346,15 @@ class AgentRunner(Actor[Query, Reply]):
             patience=self._patience,
             _place=below,
         )
+
+
+def _pass_text_on(text: "Future[str]", reply: "Future[Reply]") -> None:
+    if text.done():  # it was cancelled
+        return
+    if (error := reply.exception()) is not None:
+        text.set_exception(error)
+    else:
+        text.set_result(reply.result().text)
 
 
 async def _ask(subagent: AgentRunner, query: Query) -> str:

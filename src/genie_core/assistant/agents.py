@@ -378,6 +378,7 @@ class AssistantBuilder:
             ModelSettings(include_usage=True),
             tools=tools,
             mcp_servers=self._mcp_servers(role),
+            tracing=False,
         )
 
     def _toolsets(self, role: Role) -> list[Any]:

@@ -152,11 +152,13 @@ class _BudgetedCallback:
     callback: ApprovalCallback
     meter: BudgetMeter
     usage: _UsageRecorder
-    takes_schema: bool = True
 
-    async def __call__(
+    async def __call__(self, tool_name: str, tool_args: dict[str, Any]) -> bool:
+        return (await self.verdict(tool_name, tool_args)).approved
+
+    async def verdict(
         self, tool_name: str, tool_args: dict[str, Any], schema: dict[str, Any] | None = None
-    ) -> Verdict | bool:
+    ) -> Verdict:
         await self.meter.admit(self.callback, self.usage.largest)
         return await ask_about(self.callback, tool_name, tool_args, schema)
 
@@ -201,8 +203,7 @@ class BudgetedAgent(Agent):
 
     async def _admitted(self, callback: ApprovalCallback) -> ApprovalCallback:
         await self._meter.admit(callback, self._usage.largest)
-        budgeted: Any = _BudgetedCallback(callback, self._meter, self._usage)
-        return budgeted  # type: ignore[no-any-return]  # answers what the callback inside answers
+        return _BudgetedCallback(callback, self._meter, self._usage)
 
 
 class BudgetedReasoner(GroupReasoner):

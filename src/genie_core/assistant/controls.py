@@ -1,6 +1,5 @@
 """Inspecting and changing a built assistant."""
 
-import asyncio
 import inspect
 import os
 from collections.abc import Callable, Sequence
@@ -23,6 +22,7 @@ from genie_core.room.engine.controls import (
 from genie_core.room.engine.policy import ApprovalPolicy, Risk, ToolCall
 from genie_core.runtime.agent_options import AgentOptions
 from genie_core.runtime.progress import REASONER, Usage
+from genie_core.runtime.threads import in_thread
 from genie_core.secrets import fetch_secrets
 
 
@@ -101,7 +101,7 @@ class AssistantControls(EngineControls):
         if secrets is not None:
             models.use_keys(await fetch_secrets(self._owner, secrets))
         choice = models.choice_of(name)
-        await asyncio.to_thread(self._builder.check, choice)
+        await in_thread(self._builder.check, choice)
         models.put(choice)
         return label_of(choice)
 
@@ -115,11 +115,11 @@ class AssistantControls(EngineControls):
 
     async def plan_undo(self, file: str = "", approval: str = "") -> UndoPlan:
         builder = self._builder
-        return await asyncio.to_thread(builder.changes.plan, builder.workspace, file, approval)
+        return await in_thread(builder.changes.plan, builder.workspace, file, approval)
 
     async def undo(self, number: int) -> None:
         builder = self._builder
-        await asyncio.to_thread(builder.changes.undo, builder.workspace, number)
+        await in_thread(builder.changes.undo, builder.workspace, number)
 
     def begin(self, spent: Usage) -> None:
         """Count what was spent in this room before the engine was loaded."""

@@ -3,7 +3,6 @@
 Importing this module loads no SDK.
 """
 
-import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -32,6 +31,7 @@ from genie_core.assistant.tools.shell.sandbox import (
 from genie_core.privacy.redaction import know
 from genie_core.room.engine.effects import ToolEffect, ToolEffects
 from genie_core.room.engine.policy import Risk, ToolCall
+from genie_core.runtime.threads import in_thread
 
 if TYPE_CHECKING:
     from genie_core.agent.provider.acp import AgentProgram, FileAccess, RunCommand
@@ -113,10 +113,10 @@ def file_access(workspace: Workspace, changes: FileChanges) -> "FileAccess":
     edits = Edits(workspace, changes)
 
     async def read(path: str) -> str:
-        return await asyncio.to_thread(whole_file_text, workspace, path)
+        return await in_thread(whole_file_text, workspace, path)
 
     async def write(path: str, content: str) -> None:
-        await asyncio.to_thread(edits.put, path, content)
+        await in_thread(edits.put, path, content)
 
     return FileAccess(read, write)
 

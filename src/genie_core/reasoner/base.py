@@ -1,35 +1,12 @@
 """The interface between the engine and a reasoner."""
 
-import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any
 
 from genie_core.message import Message
+from genie_core.reasoner.decision import AnyDecision
 from genie_core.storage.agent_state import JournalSuffices
-
-
-class Decision(Enum):
-    """Whether a message is left to the people or delegated to an agent.
-
-    Equal to group-sense's decision with the same value, so that `==` and `case Decision.IGNORE`
-    work with either; `isinstance` and `case Decision()` tell them apart.
-    """
-
-    IGNORE = "ignore"
-    DELEGATE = "delegate"
-
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        group_sense = sys.modules.get("group_sense")  # its decisions exist only once it is imported
-        if group_sense is not None and isinstance(other, group_sense.Decision):
-            return bool(other.value == self.value)
-        return NotImplemented
-
-    def __hash__(self) -> int:
-        return super().__hash__()  # that of the name, which is group-sense's as well
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +17,7 @@ class Response:
     `reason` one sentence that explains the decision.
     """
 
-    decision: Decision
+    decision: AnyDecision
     query: str | None = None
     receiver: str | None = None
     reason: str | None = None

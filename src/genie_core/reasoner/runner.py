@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Final
 
-from genie_core.errors import ActorStopped, MissingKey, StageFailed
+from genie_core.errors import ActorStopped, StageFailed, StateError
 from genie_core.message import Attachment, Message
-from genie_core.reasoner.base import Decision, GroupReasoner, Response
+from genie_core.reasoner.base import GroupReasoner, Response
+from genie_core.reasoner.decision import decision
 from genie_core.reasoner.factory import GroupReasonerFactory
 from genie_core.runtime.actor import Actor
 from genie_core.runtime.progress import Usage, What, reporting_to, stage
@@ -123,7 +124,7 @@ class ReasonerRunner(Actor[int, Reasoned]):
         with stage("reasoner", self.name):
             response = _understood(raw, self.name)
         attachments: list[Attachment] = []
-        if response.decision is Decision.DELEGATE:
+        if response.decision.value == "delegate":
             attachments = self._hand_over(request)
         return Reasoned(response, attachments, perf_counter() - began, saved, bill.usages)
 
@@ -159,11 +160,10 @@ class ReasonerRunner(Actor[int, Reasoned]):
     async def _saved_count(self, key: str) -> int:
         if self._store is None:
             return 0
-        with stage("state", f"saved state of {self.name}"):
-            try:
-                count = await self._store.load(key)
-            except MissingKey:
-                return 0
+        try:
+            count = await self._store.load(key)
+        except StateError:  # nothing is there, or it can't be read, which the store reports
+            return 0
         return count if isinstance(count, int) and count > 0 else 0
 
     def _updates(self, reasoner: GroupReasoner, position: int) -> list[Message]:
@@ -175,9 +175,9 @@ def _understood(raw: Any, subject: str) -> Response:
     """Accept any object with a response's attributes, such as group-sense's own."""
     if not hasattr(raw, "decision"):
         raise StageFailed("reasoner", subject, f"returned {type(raw).__name__}, not a Response")
-    decision = Decision(getattr(raw.decision, "value", raw.decision))
+    decided = decision(getattr(raw.decision, "value", raw.decision))
     query = raw.query
-    if decision is Decision.DELEGATE and not (isinstance(query, str) and query.strip()):
+    if decided.value == "delegate" and not (isinstance(query, str) and query.strip()):
         raise StageFailed("reasoner", subject, "delegated without saying what to ask the agent")
     receiver, reason = raw.receiver or None, getattr(raw, "reason", None) or None
     for name, value in {"query": query, "receiver": receiver, "reason": reason}.items():
@@ -185,4 +185,4 @@ def _understood(raw: Any, subject: str) -> Response:
             raise StageFailed(
                 "reasoner", subject, f"gave {type(value).__name__} as {name}, not text"
             )
-    return Response(decision, query, receiver, reason)
+    return Response(decided, query, receiver, reason)

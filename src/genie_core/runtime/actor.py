@@ -72,6 +72,11 @@ class Actor(ABC, Generic[Request, Reply]):
         return self._name
 
     @property
+    def stopped(self) -> bool:
+        """Whether `stop` was called; what is in the mailbox is still served."""
+        return self._stopping
+
+    @property
     def active(self) -> bool:
         """Whether the task exists and holds its `resources`."""
         return self._task is not None

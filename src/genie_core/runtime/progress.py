@@ -6,6 +6,7 @@ leads to the run's sink; outside of a run both do nothing.
 
 import asyncio
 import json
+import logging
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -15,7 +16,9 @@ from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from genie_core.errors import Stage, StageFailed
 
-_PASSED_ON: Final = (StageFailed, KeyboardInterrupt, SystemExit, GeneratorExit)
+log = logging.getLogger(__name__)
+
+_PASSED_ON: Final = (StageFailed, GeneratorExit)
 
 
 @dataclass(slots=True)
@@ -23,7 +26,7 @@ class stage:  # noqa: N801 - used like a function; a generator would take five t
     """Convert exceptions of the block to `StageFailed`, unless they are that already.
 
     This includes a cancellation that does not come from the running task, such as one that leaks
-    from a library.
+    from a library, and what would end the program: `sys.exit` in foreign code ends its work only.
     """
 
     name: Stage
@@ -38,9 +41,22 @@ class stage:  # noqa: N801 - used like a function; a generator would take five t
         if error is None or isinstance(error, _PASSED_ON):
             return
         if not isinstance(error, asyncio.CancelledError):
+            if self.name == "tools":
+                bare(error)
             raise StageFailed(self.name, self.subject, error) from error
         if not _is_being_cancelled():
             raise StageFailed(self.name, self.subject, "was cancelled from within") from error
+
+
+def bare(error: BaseException) -> BaseException:
+    """Remove an exception's traceback and what led to it; both go to the log, at level DEBUG.
+
+    For failures whose line says it all, such as a missing program: libraries that start tool
+    servers add a hundred lines that only show how they do it.
+    """
+    log.debug("%s", error, exc_info=error)
+    error.__cause__ = error.__context__ = None
+    return error.with_traceback(None)
 
 
 def _is_being_cancelled() -> bool:

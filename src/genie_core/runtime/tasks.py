@@ -1,7 +1,10 @@
-"""Start tasks in the same order on every event loop, and refuse calls from outside it."""
+"""Start tasks in the same order on every event loop, and refuse calls from outside it.
+
+Futures that are done from the beginning come from here, too.
+"""
 
 import asyncio
-from asyncio import AbstractEventLoop, Task
+from asyncio import AbstractEventLoop, Future, Task
 from collections.abc import Coroutine
 from contextvars import Context
 from typing import Any, TypeVar
@@ -35,3 +38,14 @@ def check_loop(own: AbstractEventLoop | None, call: str) -> None:
     """Raise `NotOnEventLoop` unless running on `own`, or `own` is None or closed."""
     if own is not None and not own.is_closed() and running_loop() is not own:
         raise NotOnEventLoop(call)
+
+
+def settled(error: Exception | None = None) -> "Future[None]":
+    """Return a future that is done, or has failed; awaiting it is optional."""
+    promise: Future[None] = asyncio.get_running_loop().create_future()
+    if error is None:
+        promise.set_result(None)
+    else:
+        promise.set_exception(error)
+        promise.exception()  # retrieved, so that ignoring it is not logged
+    return promise

@@ -4,18 +4,33 @@ import asyncio
 import contextvars
 from asyncio import Future
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from threading import Thread
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, Final, ParamSpec, TypeAlias, TypeVar, cast
 
+P = ParamSpec("P")
 T = TypeVar("T")
+_POOL: Final = ThreadPoolExecutor(max_workers=32, thread_name_prefix="genie")
 _Outcome: TypeAlias = tuple[object, BaseException | None]
+
+
+async def in_thread(call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    """Call a function in a thread of the engine's pool, with the caller's context variables.
+
+    Unlike `asyncio.to_thread`, it does not wait for what a program has put into the default
+    executor. Python waits for the call before it ends.
+    """
+    context = contextvars.copy_context()
+    work = partial(context.run, call, *args, **kwargs)
+    return await asyncio.get_running_loop().run_in_executor(_POOL, work)
 
 
 async def off_loop(call: Callable[[], T], name: str) -> T:
     """Call a function in a thread of its own, with the caller's context variables.
 
-    Cancelling the wait abandons the call. Unlike a thread of the default executor, it then keeps
+    Cancelling the wait abandons the call. Unlike a thread of a pool, it then keeps
     neither the event loop nor the program from ending.
     """
     loop = asyncio.get_running_loop()

@@ -1,13 +1,16 @@
 """Save and restore the memory of a reasoner or an agent."""
 
-import asyncio
+import logging
 from asyncio import Future
 from collections.abc import Callable
 from typing import Any, Literal, Protocol
 
-from genie_core.errors import MissingKey
+from genie_core.errors import MissingKey, StageFailed, StateError, summary
 from genie_core.runtime.progress import stage
+from genie_core.runtime.tasks import settled
 from genie_core.storage.store import Store
+
+log = logging.getLogger(__name__)
 
 
 class Stateful(Protocol):
@@ -57,20 +60,29 @@ class StateKeeper:
         self._backlog: list[Any] = []  # lines to append
         self._told: list[Any] = []  # all lines of a holder that cannot tell its whole state
         self._found: Literal["nothing", "journal", "whole"] = "nothing"
-        self._latest: Future[None] | None = None  # the last save, as far as it was begun
-        self._begun = True
+        self._unsaved = store is None
+        self._unreadable = False
+        self._latest: Future[None] | None = None  # the last save, until its end is looked at
 
     @property
     def on_disk(self) -> bool:
         """Whether the last saved memory is on disk and none is held here."""
-        self._forget_what_is_saved()
+        self._look()
         return not (self._unsaved or self._kept)
 
     async def restore(self, holder: Stateful) -> None:
-        """Restore what was saved last, if anything, into a new instance."""
-        self._forget_what_is_saved()
+        """Restore what was saved last, if anything, into a new instance.
+
+        A saved state that can't be read is reported and left as it is: this one begins without it
+        and stays in memory.
+
+        Raises:
+            StageFailed: the holder does not understand its state.
+        """
+        self._look()
+        states = self._kept or await self._readable()
         with stage("state", f"saved state of {self._subject}"):
-            for state in self._kept or await self._load():
+            for state in states:
                 if not _tells_all(holder):
                     self._told = _lines(state, holder)
                 holder.set_serialized(state)
@@ -78,35 +90,50 @@ class StateKeeper:
     def save(self, holder: Stateful) -> "Future[None]":
         """Start to save; the future completes when the state is on disk.
 
-        State that is no JSON value raises `StageFailed` at once, and again at each later save.
+        Never raises. The future fails, now and at each later save, if the state can't be told or is
+        no JSON value, and if an earlier state could not be read.
         """
-        with stage("state", f"state of {self._subject}"):
-            news: Callable[[], list[Any]] | None = getattr(holder, "get_new_messages", None)
-            if news is not None:
-                lines = news()  # also without a store, or the holder collects for ever
-                self._backlog += lines
-                if not _tells_all(holder):
-                    self._told += lines
-            if self._store is None:
-                self._backlog.clear()
-                return _done()
-            journals = news is not None and self._found != "whole"
-            if journals and not self._backlog:
-                return _done()
-            self._begun = False
-            write = self._append if journals else self._save_whole
-            self._latest, self._begun = write(self._store, holder), True
-            self._backlog.clear()
-        return self._latest
+        try:
+            with stage("state", f"state of {self._subject}"):
+                return self._start(holder)
+        except StageFailed as error:
+            self._report(error)
+            self._unsaved, self._latest = True, None
+            return settled(error)
 
     def release(self, holder: Stateful) -> None:
         """Hold what the disk does not have yet, before an instance is dropped."""
-        if self._unsaved:
+        self._look()
+        try:
             with stage("state", f"state of {self._subject}"):
-                self._kept = [holder.get_serialized() if _tells_all(holder) else self._told]
-        else:
-            self._kept = []
+                self._kept = self._memory(holder) if self._unsaved else []
+        except StageFailed as error:  # it can't tell its state: what was saved before stays
+            self._report(error)
         self._told = []
+
+    def _memory(self, holder: Stateful) -> list[Any]:
+        return [holder.get_serialized() if _tells_all(holder) else self._told]
+
+    def _start(self, holder: Stateful) -> "Future[None]":
+        news: Callable[[], list[Any]] | None = getattr(holder, "get_new_messages", None)
+        if news is not None:
+            lines = news()  # also without a store, or the holder collects for ever
+            self._backlog += lines
+            if not _tells_all(holder):
+                self._told += lines
+        if self._store is None or self._unreadable:
+            self._backlog.clear()
+            return settled(self._left_alone() if self._unreadable else None)
+        journals = news is not None and self._found != "whole"
+        if journals and not self._backlog:
+            return settled()
+        self._unsaved = True
+        self._latest = promise = (self._append if journals else self._save_whole)(
+            self._store, holder
+        )
+        if not (promise.done() and promise.exception()):  # otherwise the store took nothing
+            self._backlog.clear()
+        return promise
 
     def _append(self, store: Store, _holder: Stateful) -> "Future[None]":
         # Memory that lags behind the messages is caught up with; one sync per message, that of the
@@ -116,6 +143,25 @@ class StateKeeper:
     def _save_whole(self, store: Store, holder: Stateful) -> "Future[None]":
         save = store.save_instead if self._found == "journal" else store.save
         return save(self._key, holder.get_serialized())
+
+    async def _readable(self) -> list[Any]:
+        try:
+            with stage("state", f"saved state of {self._subject}"):
+                return await self._load()
+        except StageFailed as error:
+            self._unreadable = self._unsaved = True
+            if not isinstance(error.cause, StateError):  # which the store has reported
+                self._report(error)
+            return []
+
+    def _left_alone(self) -> StateError:
+        why = "the earlier one can't be read and is left as it is; this one is in memory only"
+        return StateError("save", f"state of {self._subject}", why)
+
+    def _report(self, error: Exception) -> None:
+        log.debug("state of %s", self._subject, exc_info=error)
+        if self._store is not None:
+            self._store.report(summary(error), f"state of {self._subject}")
 
     async def _load(self) -> list[Any]:
         if self._store is None:
@@ -132,17 +178,13 @@ class StateKeeper:
             self._found, self._backlog = "journal", list(whole)
         return [whole]
 
-    @property
-    def _unsaved(self) -> bool:
-        if self._store is None or not self._begun:
-            return True
-        saved = self._latest
-        if saved is None:
-            return False
-        return not saved.done() or saved.cancelled() or saved.exception() is not None
-
-    def _forget_what_is_saved(self) -> None:
-        if self._latest is not None and not self._unsaved:
+    def _look(self) -> None:
+        """Take in how the last save ended; a callback for each would cost a step of the loop."""
+        if (saved := self._latest) is None or not saved.done():
+            return
+        self._latest = None
+        self._unsaved = saved.cancelled() or saved.exception() is not None
+        if not self._unsaved:
             self._kept = []
 
 
@@ -154,9 +196,3 @@ def _lines(state: Any, holder: Stateful) -> list[Any]:
 
 def _tells_all(holder: Stateful) -> bool:
     return getattr(type(holder), "get_serialized", None) is not _not_told
-
-
-def _done() -> "Future[None]":
-    promise: Future[None] = asyncio.get_running_loop().create_future()
-    promise.set_result(None)
-    return promise

@@ -22,7 +22,7 @@ from typing import Any, Final, Literal, TypeAlias
 from genie_core.agent.approval import Approval, ApprovalContext, Verdict, approval_id
 from genie_core.execution import Decided, Execution
 from genie_core.message import Attachment, Message
-from genie_core.reasoner.base import Decision
+from genie_core.reasoner.decision import decision
 from genie_core.storage.journal import encode_json
 
 End: TypeAlias = Literal["ignored", "failed", "cancelled"]
@@ -194,14 +194,14 @@ class JournalledApprovals(ApprovalContext):
     journal: ExecutionJournal = field(kw_only=True)
     id: str = field(kw_only=True)
 
-    async def approval(
+    async def verdict(
         self,
         sender: str,
         tool_name: str,
         tool_args: dict[str, Any],
         schema: dict[str, Any] | None = None,
     ) -> Verdict:
-        verdict = await super().approval(sender, tool_name, tool_args, schema)
+        verdict = await super().verdict(sender, tool_name, tool_args, schema)
         if not verdict.automatic:
             noted = self.journal.resolved(self.id, approval_id.get(), approved=bool(verdict))
             await written(noted)
@@ -294,7 +294,7 @@ def _decision(decided: Decided, attachments: Iterable[Attachment]) -> dict[str, 
 
 def _read_decision(fields: dict[str, Any]) -> tuple[Decided, list[Attachment]]:
     query, receiver, reason = fields["query"], fields["receiver"], fields["reason"]
-    decided = Decided(Decision.DELEGATE, query, receiver, reason, float(fields["elapsed"]))
+    decided = Decided(decision("delegate"), query, receiver, reason, float(fields["elapsed"]))
     return decided, [Attachment.deserialize(each) for each in fields["attachments"]]
 
 

@@ -9,8 +9,9 @@ from types import TracebackType
 from typing import Final, Self, TypeAlias
 
 from genie_core.errors import MissingKey, SessionLocked, StateError
+from genie_core.runtime.tasks import settled
 from genie_core.storage.problems import Problems
-from genie_core.storage.store import Data, encoded, settled
+from genie_core.storage.store import Data, encoded
 
 _Path: TypeAlias = tuple[str, ...]
 
@@ -57,14 +58,18 @@ class MemoryStore:
 
     def save(self, key: str, data: Data) -> "Future[None]":
         """Store a copy of a value under a key."""
-        path = self._path(key)
-        [self._contents.values[path]] = encoded(self._named(key), [data])
+        try:
+            path = self._path(key)
+            [self._contents.values[path]] = encoded(self._named(key), [data])
+        except StateError as error:
+            return self._failed(key, error)
         return settled()
 
     def save_instead(self, key: str, data: Data) -> "Future[None]":
         """Save, and remove the key's journal."""
         promise = self.save(key, data)
-        self._contents.journals.pop(self._path(key), None)
+        if promise.exception() is None:
+            self._contents.journals.pop(self._path(key), None)
         return promise
 
     async def load(self, key: str) -> Data:
@@ -76,7 +81,10 @@ class MemoryStore:
 
     def append(self, key: str, lines: Iterable[Data], *, sync: bool = True) -> "Future[None]":
         """Append values to a key's journal."""
-        path, fresh = self._path(key), encoded(self._named(key), lines)
+        try:
+            path, fresh = self._path(key), encoded(self._named(key), lines)
+        except StateError as error:
+            return self._failed(key, error)
         self._contents.journals.setdefault(path, []).extend(fresh)
         return settled()
 
@@ -139,6 +147,10 @@ class MemoryStore:
         store = MemoryStore()
         store._contents, store._part = self._contents, part
         return store
+
+    def _failed(self, key: str, error: StateError) -> "Future[None]":
+        self.report(str(error), f"saving {self._named(key)}")
+        return settled(error)
 
     def _path(self, key: str) -> _Path:
         if self._contents.closed:

@@ -12,7 +12,8 @@ from typing import Any, Final, TypeAlias
 from genie_core.datastore import DataStore
 from genie_core.errors import GenieError, MissingKey, summary
 from genie_core.message import Message
-from genie_core.runtime.tasks import start_task
+from genie_core.runtime.tasks import settled, start_task
+from genie_core.runtime.threads import in_thread
 from genie_core.storage.executions import ExecutionRecord, ExecutionRecords, is_note
 from genie_core.storage.group_genie import carry_over
 from genie_core.storage.store import Store
@@ -89,12 +90,12 @@ class MessageLog:
             if self._store is not None:
                 return self._store.append(_KEY, [line], sync=sync)
         except Exception as error:  # noqa: BLE001 - a closed store, or what is no text; passed on
-            return _settled(error)
-        return _settled()
+            return settled(error)
+        return settled()
 
     async def to_json(self) -> str:
         """Return the current messages as a JSON list, without blocking the event loop."""
-        return await asyncio.to_thread(_as_json, list(self.messages))
+        return await in_thread(_as_json, list(self.messages))
 
     async def remembered(self) -> list[Message]:
         """Wait for the messages from disk and return them."""
@@ -123,7 +124,7 @@ class MessageLog:
         if isinstance(store, DataStore):
             await carry_over(store)
         stored, self.unfinished = await _read(store) or ([], {})
-        ids = await asyncio.to_thread(lambda: {message.request_id for message in stored})
+        ids = await in_thread(lambda: {message.request_id for message in stored})
         self.messages += stored
         self.request_ids |= {each for each in ids if each is not None}
         self.restored = len(self.messages)
@@ -154,7 +155,7 @@ async def load_messages(store: Store) -> list[Message] | None:
 
 async def _read(store: Store) -> _Read | None:
     if lines := await store.load_lines(_KEY):
-        return await asyncio.to_thread(_understood, lines, store)
+        return await in_thread(_understood, lines, store)
     try:
         state = await store.load(_KEY)
     except MissingKey:
@@ -163,7 +164,7 @@ async def _read(store: Store) -> _Read | None:
     if not isinstance(listed, list):
         store.report("the saved session has no list of messages and was left out")
         return None
-    return await asyncio.to_thread(_understood, listed, store)
+    return await in_thread(_understood, listed, store)
 
 
 def _understood(lines: list[Any], store: Store) -> _Read:
@@ -190,16 +191,6 @@ def _message(line: Any) -> Message:
     message = Message.deserialize(line)
     check_parts(message)
     return message
-
-
-def _settled(error: Exception | None = None) -> "Future[None]":
-    promise: Future[None] = asyncio.get_running_loop().create_future()
-    if error is None:
-        promise.set_result(None)
-    else:
-        promise.set_exception(error)
-        promise.exception()  # retrieved: awaiting it is optional
-    return promise
 
 
 def _as_json(messages: list[Message]) -> str:

@@ -14,6 +14,8 @@ from typing import Any, Final, Self, TypeAlias, TypeVar
 
 from genie_core.datastore import path_name
 from genie_core.errors import MissingKey, StateError
+from genie_core.runtime.tasks import settled
+from genie_core.runtime.threads import in_thread
 from genie_core.storage.atomic import create_file, make_private_folder, reason
 from genie_core.storage.session_lock import SessionLock
 from genie_core.storage.store import Data, Sync, check_sync, encoded
@@ -274,7 +276,7 @@ class SQLiteStore:
 
     async def aclose(self) -> None:
         """Close without blocking the event loop."""
-        await asyncio.to_thread(self._database.close)
+        await in_thread(self._database.close)
 
     async def __aenter__(self) -> Self:
         return self
@@ -301,11 +303,15 @@ class SQLiteStore:
         sync: bool = True,
         ousts: bool = False,
     ) -> "Future[None]":
-        lines = encoded(self._named(key), values)
         promise: Future[None] = asyncio.get_running_loop().create_future()
         place = json.dumps(self._part), json.dumps(key)
-        write = _Write(*place, lines, promise, replaces=replaces, sync=sync, ousts=ousts)
-        return self._database.write(write)
+        try:
+            lines = encoded(self._named(key), values)
+            write = _Write(*place, lines, promise, replaces=replaces, sync=sync, ousts=ousts)
+            return self._database.write(write)
+        except StateError as error:
+            self.report(str(error), f"saving {self._named(key)}")
+            return settled(error)
 
     async def _read(self, key: str, action: Callable[[], T]) -> T:
         try:

@@ -32,10 +32,12 @@ class Store(Protocol):
     """JSON values and append-only journals, by key.
 
     A key is any text; a key's value and its journal are separate. Values are copied when they are
-    handed in, with known secrets hidden. A read sees all earlier writes. Futures complete on the
-    event loop of the call, may be ignored, and raise `StateError` if the write failed; what was
-    there before is still there. A failed value must be saved again. Failed lines come before the
-    next ones of their journal, so that no journal has a gap.
+    handed in, with known secrets hidden. A read sees all earlier writes.
+
+    Writes never raise. Their futures complete on the event loop of the call, may be ignored, and
+    fail with `StateError` if it is no JSON value, the disk refused it, or the store is closed; what
+    was there before is still there, and `problems` has a line. A failed value must be saved again.
+    Lines that the disk refused come before the next ones of their journal, so that it has no gap.
 
     Any object with these methods can be a session's `data_store`. `genie_core.testing.stores` tests
     one.
@@ -49,11 +51,7 @@ class Store(Protocol):
         """Add a line to `problems`; repeated ones about a subject are one line."""
 
     def save(self, key: str, data: Data) -> "Future[None]":
-        """Store a value under a key, replacing an earlier one.
-
-        Raises:
-            StateError: this is no JSON value, or the store is closed.
-        """
+        """Store a value under a key, replacing an earlier one."""
 
     def save_instead(self, key: str, data: Data) -> "Future[None]":
         """Save, and remove the key's journal."""
@@ -71,9 +69,6 @@ class Store(Protocol):
 
         The future completes when a power cut would lose none of them or, without `sync`, when the
         death of this process would not.
-
-        Raises:
-            StateError: one of them is no JSON value, or the store is closed.
         """
 
     async def load_lines(self, key: str) -> list[Data]:
@@ -115,10 +110,3 @@ def encoded(subject: str, values: Iterable[Data]) -> list[bytes]:
         return [encode_json(mask_value(value)) for value in values]
     except (TypeError, ValueError, RecursionError) as error:
         raise StateError("save", subject, summary(error)) from error
-
-
-def settled() -> "Future[None]":
-    """Return a future that is done."""
-    promise: Future[None] = Future()
-    promise.set_result(None)
-    return promise

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from genie_core.agent.approval import ApprovalCallback, Verdict
+from genie_core.agent.approval import ApprovalCallback, ask_about
 from genie_core.agent.base import AgentInput, AsyncTool, CutAnswer
 from genie_core.testing.shown import Arrivals, ShownExchange
 from genie_core.testing.turns import Call, Calls, Cut, Refuse, Say, Stall, Turn, split_words
@@ -89,8 +89,7 @@ class Play:
             inspect.signature(tool).bind(**arguments)
         except (TypeError, ValueError) as error:
             return f"these are no arguments for {name}: {error}"
-        answer: Verdict | bool = await callback(name, arguments)
-        verdict = answer if isinstance(answer, Verdict) else Verdict(approved=answer)
+        verdict = await ask_about(callback, name, arguments)
         if not verdict:
             return f"not allowed: {verdict.reason or 'no reason given'}"
         if verdict.arguments is not None:

@@ -8,7 +8,8 @@ from genie_core.agent.approval import ApprovalCallback
 from genie_core.agent.base import Agent, AgentInput
 from genie_core.agent.factory import AgentFactory
 from genie_core.message import Message
-from genie_core.reasoner.base import Decision, GroupReasoner, Response
+from genie_core.reasoner.base import GroupReasoner, Response
+from genie_core.reasoner.decision import decision
 from genie_core.reasoner.factory import GroupReasonerFactory
 
 Emit: TypeAlias = Callable[[str], None]
@@ -23,11 +24,11 @@ async def echo(input: AgentInput, _callback: ApprovalCallback, _emit: Emit) -> s
 def delegate_all(updates: list[Message]) -> Response:
     """Delegate every message unchanged, for its sender."""
     last = updates[-1]
-    return Response(Decision.DELEGATE, query=last.content, receiver=last.sender)
+    return Response(decision("delegate"), query=last.content, receiver=last.sender)
 
 
 def ignore_all(_updates: list[Message]) -> Response:
-    return Response(Decision.IGNORE, reason="told to ignore everything")
+    return Response(decision("ignore"), reason="told to ignore everything")
 
 
 class ScriptedAgent(Agent):

@@ -20,7 +20,7 @@ from genie_core.runtime.garbage_collector import start_collecting
 from genie_core.sessions.service import SessionService
 from genie_core.settings.credentials import hide_own_secrets, names_at_hand
 from genie_core.settings.load import SettingsSource
-from genie_core.settings.locations import Locations
+from genie_core.settings.locations import Locations, folder_at
 from genie_core.settings.model import Settings, assistant_config, default_name
 from genie_core.text.safe import visible_line
 from genie_tui.alerts import AlertSettings
@@ -120,7 +120,8 @@ def _ask_first(source: SettingsSource, locations: Locations, settings: Settings)
     name = settings.name or default_name()
     onboarding = Onboarding(source, locations, name, lambda _: None)
     keymap = read_keymap(settings.keymap, locations.keys_file)
-    app = FirstStartApp(source, locations, name, onboarding.offers, keymap)
+    workspace = str(folder_at(settings.workspace)) if settings.workspace else ""
+    app = FirstStartApp(source, locations, name, onboarding.offers, keymap, workspace)
     with TerminalWatch(sys.stdin.fileno()):
         chosen = app.run()
     if chosen is None:

@@ -49,8 +49,6 @@ VI: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "back": ("left", "h"),
         "message": ("]", "shift+right"),
         "message-before": ("[", "shift+left"),
-        "again": ("n",),
-        "again-back": ("N",),
         "start": _FIRST,
         "end": _LAST,
         "page-up": _PAGE_UP,

@@ -3,9 +3,11 @@
 import asyncio
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from textual.screen import Screen
+from textual.worker import WorkType
 
 from genie_core.errors import GenieError
 from genie_core.text.safe import visible_line
@@ -38,7 +40,8 @@ class DecisionLabels:
     def begin(self, read: "Callable[[], Labels]", me: str) -> None:
         """Show the labels that `read` loads from disk, and save new ones."""
         self._me = me
-        self._screen.run_worker(self._read(read), group="labels")
+        reading: WorkType[None] = partial(self._read, read)
+        self._screen.run_worker(reading, group="labels")
 
     def mark(self, wanted: DecisionMarkRequested) -> None:
         """Mark or unmark a decision as wrong; show why that fails."""

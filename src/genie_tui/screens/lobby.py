@@ -13,8 +13,10 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.message import Message
 from textual.screen import Screen
+from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
+from textual.worker import WorkType
 
 from genie_core.assistant.known_programs import ProgramOffer
 from genie_core.errors import GenieError
@@ -178,7 +180,8 @@ class LobbyScreen(Screen[None]):
 
     def _start_looking(self) -> None:
         if self.is_current:
-            self.run_worker(self._look_around(), group="nearby", exclusive=True)
+            looking: WorkType[None] = self._look_around  # a coroutine might never be awaited
+            self.run_worker(looking, group="nearby", exclusive=True)
             if self._onboarding is not None:
                 self.run_worker(self._seek(self._onboarding), group="onboarding", exclusive=True)
 
@@ -271,13 +274,24 @@ class LobbyScreen(Screen[None]):
             listed.highlighted = listed.get_option_index(before.id)
         self._show_more(len(rooms) - len(latest))
         self.set_class(bool(rooms), "-has-saved")
-        title = self.query_one("#new-title", Input)
-        untouched = self.focused in (None, title) and not title.value
-        if untouched and not self._greeted:
+        if self._is_untouched and not self._greeted:
             listed.highlighted = 0 if rooms else None
             # The list can't be focused while it is hidden.
-            self.call_after_refresh((listed if rooms else title).focus)
+            self.call_after_refresh(self._greet, listed if rooms else self._new_title)
         self._greeted = True
+
+    def _greet(self, field: Widget) -> None:
+        """Begin at a field, unless the person began elsewhere meanwhile."""
+        if self._is_untouched:
+            field.focus()
+
+    @property
+    def _is_untouched(self) -> bool:
+        return self.focused in (None, self._new_title) and not self._new_title.value
+
+    @property
+    def _new_title(self) -> Input:
+        return self.query_one("#new-title", Input)
 
     def _line(self, room: SavedSummary) -> Content:
         return _summary(room, time.time(), self._columns, self._here.get(room.id))

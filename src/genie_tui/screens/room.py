@@ -72,6 +72,7 @@ from genie_tui.commands.registry import RoomCommands, all_actions
 from genie_tui.external_editor import Edited
 from genie_tui.notifications import Bell, told_by
 from genie_tui.room_feed import RoomFeed
+from genie_tui.screen_size import size_classes
 from genie_tui.screens import room_focus
 from genie_tui.screens.decision_labels import DecisionLabels
 from genie_tui.screens.dialogs.full_view import FullViewScreen
@@ -101,6 +102,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 APPROVALS: Final = "room.approvals"
+READ_BACK: Final = "room.read-back"
 
 SAVED: Final = "{key} brings back what the editor had saved."
 
@@ -205,6 +207,7 @@ class RoomScreen(Screen[None]):
         self._offers_approvals = False
 
     def compose(self) -> ComposeResult:
+        self.add_class(*size_classes(*self.app.size))  # Textual would style all widgets again
         yield TooSmall()
         yield StatusBar()
         yield self._banner
@@ -221,14 +224,14 @@ class RoomScreen(Screen[None]):
         yield KeyFooter()
 
     def on_mount(self) -> None:
-        """Paint first; open the room in the background."""
+        """Show the room; open it in the background once it is painted."""
         title = self._opening.title if isinstance(self._opening, NewRoom) else ""
         self._status.show_room(title, "")
         self._banner.show(ConnectionStatus(ConnectionState.CONNECTING))
         self._composer.focus()
         self.watch(self, "focused", self._show_who_answers, init=False)
         self.set_interval(1.0, self._second_passed)
-        self.run_worker(self._open(), group="opening")
+        self.context.start(self._open, "opening")
 
     @property
     def counts(self) -> Counts:
@@ -304,6 +307,7 @@ class RoomScreen(Screen[None]):
         self._composer.focus()
 
     async def _open(self) -> None:
+        await self.wait_for_refresh()  # what opens a room takes time to import
         try:
             joined = await self._service.open(self._opening, self._feed)
         except SessionInUse as error:
@@ -379,8 +383,8 @@ class RoomScreen(Screen[None]):
         self.views.begin(joined)
         self._welcome()
         if isinstance(self._opening, NewRoom) and self._opening.title:
-            seek = self._seek_earlier(self._opening.title, joined.saved)
-            self.run_worker(seek, group="earlier")
+            seek = partial(self._seek_earlier, self._opening.title, joined.saved)
+            self.context.start(seek, "earlier")
         self.post_message(self.Opened(self))
 
     def _remember_own(self, state: RoomState, me: str) -> None:
@@ -625,6 +629,8 @@ class RoomScreen(Screen[None]):
 
     def offers(self, action: str) -> bool:
         """Whether an action does something now."""
+        if action == READ_BACK:
+            return not self._timeline.has_focus
         return action != APPROVALS or self._offers_approvals
 
     @property

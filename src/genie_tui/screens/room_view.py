@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -58,7 +59,7 @@ class RoomView:
         """Restore the saved view once the room's events are shown."""
         self._saved = joined.saved
         if self._saved:
-            self._screen.run_worker(self._bring_back(self._saved), group="view")
+            self._context.start(partial(self._bring_back, self._saved), "view")
 
     def look(self) -> None:
         """Save changes, unless that is already under way."""

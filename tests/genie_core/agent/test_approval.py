@@ -1,12 +1,14 @@
 import asyncio
+import json
 from contextlib import suppress
 from threading import Barrier, BrokenBarrierError, Thread, current_thread, main_thread
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 
 from genie_core.agent import Approval, ApprovalContext, Verdict
-from genie_core.agent.approval import approval_id
+from genie_core.agent.approval import approval_id, ask_about
 
 
 def request() -> Approval:
@@ -27,7 +29,7 @@ async def test_the_answer_reaches_whoever_waits() -> None:
 async def test_a_denial_carries_its_reason_and_is_false() -> None:
     approval = request()
     approval.deny("too risky")
-    verdict = await approval.approved()
+    verdict = await approval.verdict()
     assert not verdict
     assert verdict.reason == "too risky"
 
@@ -35,7 +37,39 @@ async def test_a_denial_carries_its_reason_and_is_false() -> None:
 async def test_an_approval_may_carry_other_arguments() -> None:
     approval = request()
     approval.approve(arguments={"a": 2})
-    assert await approval.approved() == Verdict(approved=True, arguments={"a": 2})
+    assert await approval.verdict() == Verdict(approved=True, arguments={"a": 2})
+
+
+async def test_an_answer_is_a_plain_bool_and_all_of_it_comes_from_a_second_call() -> None:
+    approval, other = request(), request()
+    approval.approve(arguments={"a": 2}, by="alice")
+    other.deny("too risky", by="bob")
+    assert await approval.approved() is True
+    assert await other.approved() is False
+    assert json.dumps({"ok": await approval.approved()}) == '{"ok": true}'
+    given, refused = await approval.verdict(), await other.verdict()
+    assert (given.approved, given.arguments, given.by) == (True, {"a": 2}, "alice")
+    assert (refused.approved, refused.reason, refused.by) == (False, "too risky", "bob")
+    assert given.at is not None
+    assert given.at >= approval.requested_at
+
+
+async def test_the_callback_of_the_engine_gives_a_plain_bool() -> None:
+    queue: asyncio.Queue[Approval] = asyncio.Queue()
+    context = ApprovalContext(queue)
+    callback = context.approval_callback("system")
+    for asked in (callback("f", {}), context.approval("system", "f", {})):
+        waiting = asyncio.ensure_future(asked)
+        (await queue.get()).deny("no")
+        assert await waiting is False
+    assert await ApprovalContext(queue, auto_approve=True).approval_callback("s")("f", {}) is True
+
+
+async def test_a_callback_of_a_program_answers_as_it_likes() -> None:
+    edited = Verdict(approved=True, arguments={"a": 1})
+    for answer, whole in ((True, Verdict(approved=True)), (False, Verdict(approved=False))):
+        assert await ask_about(AsyncMock(return_value=answer), "f", {}) == whole
+    assert await ask_about(AsyncMock(return_value=edited), "f", {}) is edited
 
 
 async def test_the_first_answer_counts() -> None:
@@ -67,7 +101,7 @@ async def test_one_of_many_threads_wins_and_wakes_the_loop() -> None:
         for thread in threads:
             thread.start()
         async with asyncio.timeout(60):
-            verdict = await approval.approved()
+            verdict = await approval.verdict()
         for thread in threads:
             thread.join()
         assert wins == [verdict.reason] == [approval.by]
@@ -94,7 +128,7 @@ async def test_two_threads_that_answer_at_the_same_moment_do_not_both_win() -> N
         wins = await asyncio.gather(
             asyncio.to_thread(approval.approve), asyncio.to_thread(approval.deny, "no")
         )
-        verdict = await approval.approved()
+        verdict = await approval.verdict()
     assert sorted(wins) == [False, True]
     assert wins[0] is verdict.approved
 
@@ -103,7 +137,7 @@ async def test_cancelling_the_wait_leaves_the_request_open() -> None:
     approval = request()
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(approval.approved(), 0.01)
-    assert approval.verdict is None
+    assert approval.answer is None
     approval.approve()
     assert await approval.approved()
 
@@ -120,14 +154,14 @@ async def test_a_future_resolved_from_outside_is_an_answer() -> None:
     approval = request()
     approval.ftr.set_result(True)
     assert not approval.deny()
-    assert await approval.approved() == Verdict(approved=True) == approval.verdict
+    assert await approval.verdict() == Verdict(approved=True) == approval.answer
     assert approval.resolved_at is not None
 
 
 async def test_who_follows_the_future_finds_the_verdict() -> None:
     approval = request()
     seen: list[Verdict | None] = []
-    approval.ftr.add_done_callback(lambda _: seen.append(approval.verdict))
+    approval.ftr.add_done_callback(lambda _: seen.append(approval.answer))
     approval.ftr.set_result(True)
     await asyncio.sleep(0)
     assert seen == [Verdict(approved=True)]
@@ -138,14 +172,14 @@ async def test_a_future_that_is_cancelled_or_fails_is_a_denial_with_its_reason()
     withdrawn.ftr.cancel()
     failed.ftr.set_exception(ConnectionError("the terminal is gone"))
     for approval, reason in ((withdrawn, "withdrawn"), (failed, "the terminal is gone")):
-        verdict = await approval.approved()
+        verdict = await approval.verdict()
         assert not verdict
         assert reason in (verdict.reason or "")
 
 
 async def test_several_may_wait_and_one_of_them_may_leave() -> None:
     approval = request()
-    waiting = [asyncio.create_task(approval.approved()) for _ in range(3)]
+    waiting = [asyncio.create_task(approval.verdict()) for _ in range(3)]
     await asyncio.sleep(0)
     waiting[0].cancel()
     approval.deny("no")
@@ -153,7 +187,7 @@ async def test_several_may_wait_and_one_of_them_may_leave() -> None:
         answers = await asyncio.gather(*waiting, return_exceptions=True)
     assert isinstance(answers[0], asyncio.CancelledError)
     assert answers[1:] == [Verdict(approved=False, reason="no")] * 2
-    assert await approval.approved() is answers[1]
+    assert await approval.verdict() is answers[1]
 
 
 def test_nothing_is_answered_on_a_loop_that_is_closed() -> None:
@@ -162,7 +196,7 @@ def test_nothing_is_answered_on_a_loop_that_is_closed() -> None:
 
     approval = asyncio.run(ask())
     assert not approval.approve()
-    assert approval.verdict is None
+    assert approval.answer is None
 
 
 async def test_of_an_answer_from_a_thread_and_one_through_the_future_one_counts() -> None:
@@ -174,10 +208,10 @@ async def test_of_an_answer_from_a_thread_and_one_through_the_future_one_counts(
         if not approval.ftr.done():
             approval.ftr.set_result(True)
         async with asyncio.timeout(60):
-            verdict = await approval.approved()
+            verdict = await approval.verdict()
         thread.join()
         assert outcome == [verdict.reason == "thread"]
-        assert verdict is approval.verdict
+        assert verdict is approval.answer
 
 
 async def test_ids_are_unique_hexadecimal() -> None:
@@ -195,7 +229,7 @@ async def test_a_call_is_written_like_python() -> None:
 async def test_a_context_queues_requests_and_hands_back_the_answer() -> None:
     queue: asyncio.Queue[Approval] = asyncio.Queue()
     callback = ApprovalContext(queue).approval_callback("search:0a")
-    asked = asyncio.ensure_future(callback("find", {"q": "x"}))
+    asked = asyncio.ensure_future(ask_about(callback, "find", {"q": "x"}))
     approval = await queue.get()
     assert (approval.sender, approval.tool_name, approval.tool_kwargs) == (
         "search:0a",
@@ -236,7 +270,7 @@ async def test_a_request_whose_asker_is_cancelled_is_withdrawn() -> None:
     with pytest.raises(asyncio.CancelledError):
         await asking
     assert not approval.approve()
-    assert (await approval.approved()).reason == "the request was withdrawn"
+    assert (await approval.verdict()).reason == "the request was withdrawn"
 
 
 async def test_the_arguments_of_a_callback_have_the_contracts_names() -> None:

@@ -22,7 +22,7 @@ from genie_core.agent import (
 )
 from genie_core.agent.runner import Query
 from genie_core.datastore import DataStore
-from genie_core.errors import GenieError, StageFailed, UnknownAgent
+from genie_core.errors import GenieError, StageFailed, StateError, UnknownAgent
 from genie_core.session import GroupSession
 from genie_core.testing import Emit, ScriptedAgent, agent_factory, reasoner_factory
 
@@ -193,7 +193,6 @@ class Broken(ScriptedAgent):
     ("kind", "stage"),
     [
         (Servers, "tools"),
-        (Unsaveable, "state"),
         (Picky, "state"),
         (Silent, "agent"),
         (Broken, "agent"),
@@ -215,6 +214,16 @@ async def test_every_fault_names_its_stage_and_the_runner_goes_on(
         assert caught.value.stage == stage
         await runner.join()
     assert (await runner.submit(query("x"))).text == "echo: x"
+
+
+async def test_an_answer_is_given_though_the_agents_state_is_no_json(tmp_path: Path) -> None:
+    runner = system(AgentFactory(lambda _: Unsaveable()), DataStore(tmp_path))
+    reply = await runner.submit(query("x"))
+    assert reply.text == "echo: x"
+    with pytest.raises(StateError, match=r"system\.json"):
+        await reply.saved
+    runner.stop()
+    await runner.join()
 
 
 async def test_a_cancelled_run_is_saved_as_far_as_it_came(tmp_path: Path) -> None:
@@ -330,6 +339,52 @@ async def test_a_runner_alone_yields_requests_for_approval_and_then_the_answer()
         ("mine", "second"),
     ]
     assert seen[-1] == "q short True False"
+    runner.stop()
+    await runner.join()
+
+
+async def test_a_runner_is_invoked_with_a_context_of_its_callers() -> None:
+    async def run(input: AgentInput, ask: ApprovalCallback, _emit: Emit) -> str:  # noqa: A002 - as in Agent.run
+        return f"{input.query}: {await ask('tool', {'a': 1})}"
+
+    runner = AgentRunner("mine", "system", "alice", agent_factory(run))
+    asked: asyncio.Queue[Approval] = asyncio.Queue()
+    answer = runner.invoke(AgentInput("one"), ApprovalContext(asked))
+    approval = await asked.get()
+    assert approval.sender == "mine"
+    approval.deny()
+    assert await answer == "one: False"
+    allowing = ApprovalContext(asked, auto_approve=True)
+    assert await runner.invoke(AgentInput("two"), allowing) == "two: True"
+    before = runner.stopped
+    runner.stop()
+    assert (before, runner.stopped) == (False, True)
+    with pytest.raises(RuntimeError, match="has stopped"):
+        await runner.invoke(AgentInput("three"), allowing)
+    await runner.join()
+
+
+async def test_an_invoked_run_ends_when_its_future_is_cancelled_and_may_fail() -> None:
+    ended = asyncio.Event()
+
+    async def run(input: AgentInput, ask: ApprovalCallback, _emit: Emit) -> str:  # noqa: A002 - as in Agent.run
+        if input.query == "fail":
+            raise ValueError("out of ideas")
+        try:
+            await ask("tool", {})
+        finally:
+            ended.set()
+        return "never"
+
+    runner = AgentRunner("mine", "system", "alice", agent_factory(run))
+    asked: asyncio.Queue[Approval] = asyncio.Queue()
+    answer = runner.invoke(AgentInput("wait"), ApprovalContext(asked))
+    await asked.get()
+    answer.cancel()
+    async with asyncio.timeout(60):
+        await ended.wait()
+    with pytest.raises(StageFailed, match="out of ideas"):
+        await runner.invoke(AgentInput("fail"), ApprovalContext(asked))
     runner.stop()
     await runner.join()
 

@@ -10,7 +10,7 @@ from genie_core.assistant.budget import BudgetedAgent, BudgetedReasoner, BudgetM
 from genie_core.assistant.config import Budget
 from genie_core.errors import GenieError
 from genie_core.message import Message
-from genie_core.reasoner.base import Decision
+from genie_core.reasoner import Decision
 from genie_core.runtime.progress import Usage, reporting_to, spent
 from genie_core.testing.scripted import Emit, ScriptedAgent, ScriptedReasoner, ignore_all
 from genie_core.testing.turns import Call
@@ -25,7 +25,12 @@ class Owner:
         self._answers = list(answers)
         self.asked: list[tuple[str, dict[str, Any]]] = []
 
-    async def __call__(self, name: str, arguments: dict[str, Any]) -> Verdict:
+    async def __call__(self, name: str, arguments: dict[str, Any]) -> bool:
+        return (await self.verdict(name, arguments)).approved
+
+    async def verdict(
+        self, name: str, arguments: dict[str, Any], _schema: dict[str, Any] | None = None
+    ) -> Verdict:
         self.asked.append((name, arguments))
         return Verdict(approved=name != "exceed_budget" or self._answers.pop(0))
 

@@ -110,5 +110,5 @@ async def test_it_names_the_files_that_its_agent_may_read(tmp_path: Path) -> Non
     (tmp_path / ".gitignore").write_text("out/\n")
     rules = (Rule("deny", "read_file", path="denied.txt"),)
     assistant = build_assistant(AssistantConfig(workspace=tmp_path, rules=rules))
-    assert await assistant.controls.workspace_files() == ["src/app.py"]
+    assert await assistant.controls.workspace_files() == [".gitignore", "src/app.py"]
     assert await build_assistant(AssistantConfig()).controls.workspace_files() == ()

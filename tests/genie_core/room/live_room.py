@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from genie_core.agent import AgentInput, ApprovalCallback
+from genie_core.agent.approval import ask_about
 from genie_core.datastore import DataStore
 from genie_core.room.client.connection import RoomConnection
 from genie_core.room.client.events import (
@@ -264,7 +265,7 @@ async def opened(events: Sequence[Event] = (), **options: Any) -> AsyncIterator[
 
 async def tool_user(input: AgentInput, callback: ApprovalCallback, emit: Emit) -> str:  # noqa: A002 - as in Agent.run
     """An agent's run that asks before it does as it is told."""
-    verdict = await callback("delete", {"path": input.query})
+    verdict = await ask_about(callback, "delete", {"path": input.query})
     return f"deleted {input.query}" if verdict else f"kept it: {verdict.reason}"
 
 

@@ -1,7 +1,6 @@
 from dataclasses import dataclass, field
 
 from genie_core.agent import AgentInput
-from genie_core.agent.approval import Verdict
 from genie_core.assistant.offline.agent import OfflineAgent
 from genie_core.runtime.progress import Usage, also_reporting_to, doing, note, reporting_to, spent
 
@@ -74,8 +73,8 @@ def test_a_provider_cannot_claim_less_than_nothing_or_more_than_can_be() -> None
 
 
 async def test_the_offline_helper_takes_nothing() -> None:
-    async def allow(_name: str, _arguments: dict[str, object]) -> Verdict:
-        return Verdict(approved=True)
+    async def allow(_name: str, _arguments: dict[str, object]) -> bool:
+        return True
 
     heard = Heard()
     with reporting_to(heard):

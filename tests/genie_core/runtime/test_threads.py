@@ -4,7 +4,7 @@ from contextvars import ContextVar
 
 import pytest
 
-from genie_core.runtime.threads import off_loop
+from genie_core.runtime.threads import in_thread, off_loop
 
 pytestmark = pytest.mark.timeout(100)
 
@@ -75,3 +75,22 @@ def test_a_call_that_ends_after_the_loop_does_no_harm() -> None:
     released.set()
     thread.join(10)
     assert not thread.is_alive()
+
+
+async def test_a_call_in_the_pool_has_its_callers_context_and_arguments() -> None:
+    mark.set("mine")
+
+    def call(first: int, *, second: int) -> tuple[int, str, str]:
+        return first + second, mark.get(), threading.current_thread().name
+
+    total, value, thread = await in_thread(call, 1, second=2)
+    assert (total, value) == (3, "mine")
+    assert thread.startswith("genie")
+
+
+async def test_what_a_call_in_the_pool_raises_is_raised_where_it_is_awaited() -> None:
+    def fail() -> None:
+        raise LookupError("no such thing")
+
+    with pytest.raises(LookupError, match="no such thing"):
+        await in_thread(fail)

@@ -108,10 +108,45 @@ async def test_lines_that_could_not_be_written_are_written_with_the_next(tmp_pat
     assert await store.load_lines("key") == [1, 2]
 
 
-async def test_a_state_that_is_no_json_fails_at_the_state_stage(tmp_path: Path) -> None:
-    with pytest.raises(StageFailed) as caught:
-        _ = StateKeeper("state of it", "key", DataStore(tmp_path)).save(Whole(object()))
-    assert caught.value.stage == "state"
+async def test_a_state_that_is_no_json_fails_the_promise_not_the_caller(tmp_path: Path) -> None:
+    store = DataStore(tmp_path)
+    with pytest.raises(StateError, match=r"key\.json: TypeError"):
+        await StateKeeper("it", "key", store).save(Whole(object()))
+    assert len(store.problems) == 1
+
+
+async def test_a_state_that_cannot_be_told_fails_the_promise_and_is_reported(
+    tmp_path: Path,
+) -> None:
+    class Mute(Whole):
+        def get_serialized(self) -> Any:
+            raise LookupError("lost")
+
+    store = DataStore(tmp_path)
+    keeper, holder = StateKeeper("it", "key", store), Mute("x")
+    for _ in range(2):
+        with pytest.raises(StageFailed, match="state of it: LookupError: lost"):
+            await keeper.save(holder)
+    keeper.release(holder)
+    assert store.problems == ["state of it: LookupError: lost (3 times)"]
+
+
+@pytest.mark.parametrize("name", ["key.json", "key.jsonl"])
+async def test_what_cannot_be_read_is_left_alone_and_the_memory_goes_on_without(
+    tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).mkdir()  # no permissions stop a test that root runs
+    store = DataStore(tmp_path)
+    keeper, holder = StateKeeper("it", "key", store), Growing()
+    await keeper.restore(holder)
+    assert any(name in problem for problem in store.problems)
+    for item in (1, 2):
+        holder.add(item)
+        with pytest.raises(StateError, match="can't be read and is left as it is"):
+            await keeper.save(holder)
+    keeper.release(holder)
+    assert await restored(keeper, Growing()) == [1, 2]
+    assert [each.name for each in tmp_path.iterdir()] == [name]
 
 
 async def test_a_holder_that_rejects_its_state_fails_at_the_state_stage(tmp_path: Path) -> None:
@@ -179,8 +214,8 @@ async def test_what_is_no_json_is_refused_each_time_and_lives_on_in_memory(tmp_p
     earlier = keeper.save(holder)
     for item in (object(), 2):
         holder.add(item)
-        with pytest.raises(StageFailed, match=r"state of it: .*key\.jsonl"):
-            _ = keeper.save(holder)
+        with pytest.raises(StateError, match=r"key\.jsonl"):
+            await keeper.save(holder)
     await earlier
     assert not keeper.on_disk
     keeper.release(holder)

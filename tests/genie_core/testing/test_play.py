@@ -4,7 +4,7 @@ import pytest
 
 from genie_core.agent import AgentInput, Approval
 from genie_core.message import Message
-from genie_core.reasoner.base import Decision
+from genie_core.reasoner import Decision
 from genie_core.session import GroupSession
 from genie_core.testing import Play, agent_factory, reasoner_factory
 from genie_core.testing.contract.rig import Approver

@@ -18,8 +18,7 @@ from tests.genie_tui.scripted_room import (
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.widget import Widget
-from textual.widgets import Footer, Input, OptionList, Static, TextArea
-from textual.widgets._footer import FooterKey  # the footer's keys have no public name
+from textual.widgets import Input, OptionList, Static, TextArea
 
 from genie_core.room.open.service import SavedSummary
 from genie_tui.app import GenieApp
@@ -33,6 +32,7 @@ from genie_tui.screens.dialogs.pick import PickScreen, Row
 from genie_tui.screens.help import HelpScreen, HelpText
 from genie_tui.widgets.activity.activity_list import ActivityList
 from genie_tui.widgets.hint_line import HintLine
+from genie_tui.widgets.key_footer import KeyFooter
 from genie_tui.widgets.keys_in_order import LineInput
 from genie_tui.widgets.timeline.timeline import Timeline
 
@@ -157,9 +157,9 @@ async def test_a_command_runs_by_its_new_key_and_every_text_names_it(
     async with in_room(joined, keymap=keys) as (screen, pilot):
         assert "alt+a" in screen.query_one(HintLine).render().plain
         assert "Press alt+a to answer" in str(card(screen).query_one("#card-keys", Static).render())
-        footer = screen.query_one(Footer)
-        await until(pilot, lambda: list(footer.query(FooterKey)))
-        shown = {key.description: key.key_display for key in footer.query(FooterKey)}
+        footer = screen.query_one(KeyFooter)
+        await until(pilot, lambda: footer.keys)
+        shown = {key.description: key.display for key in footer.keys}
         assert shown["approvals"] == "alt+a"
         assert "activity" not in shown
         await pilot.press("ctrl+g")
@@ -184,9 +184,9 @@ async def test_a_command_runs_by_its_new_key_and_every_text_names_it(
 
 async def test_the_footer_keeps_its_order(joined: ScriptedJoinedRoom) -> None:
     async with in_room(joined, keymap=VI) as (screen, pilot):
-        footer = screen.query_one(Footer)
-        await until(pilot, lambda: list(footer.query(FooterKey)))
-        shown = [key.description for key in footer.query(FooterKey)]
+        footer = screen.query_one(KeyFooter)
+        await until(pilot, lambda: footer.keys)
+        shown = [key.description for key in footer.keys]
         assert shown == [
             *("activity", "commands", "find", "read back", "quit", "editor", "rooms", "help")
         ]

@@ -4,8 +4,6 @@ import pytest
 from tests.genie_tui.scripted_room import ScriptedJoinedRoom, in_room, until
 from textual.binding import Binding
 from textual.dom import DOMNode
-from textual.widgets import Footer
-from textual.widgets._footer import FooterKey  # the footer's keys have no public name
 
 from genie_tui.app import GenieApp
 from genie_tui.commands.keymap import OF_WIDGETS
@@ -33,6 +31,7 @@ from genie_tui.widgets.activity.activity_list import ActivityList
 from genie_tui.widgets.activity.panel import ActivityPanel
 from genie_tui.widgets.approvals.card import ApprovalCard
 from genie_tui.widgets.join_requests import JoinRequests
+from genie_tui.widgets.key_footer import KeyFooter
 from genie_tui.widgets.model_picker import ModelPicker
 from genie_tui.widgets.session_list import SessionList
 from genie_tui.widgets.timeline.timeline import Timeline
@@ -98,10 +97,10 @@ async def test_the_footer_shows_what_the_table_marks() -> None:
     joined = ScriptedJoinedRoom()
     joined.open_room()
     async with in_room(joined) as (screen, pilot):
-        footer = screen.query_one(Footer)
+        footer = screen.query_one(KeyFooter)
 
         def shown() -> set[str]:
-            return {key.description for key in footer.query(FooterKey)}
+            return {key.description for key in footer.keys}
 
         marked = {each.action.label for each in COMMANDS if each.shown}
         await until(pilot, lambda: shown() == marked - {"approvals"})
@@ -121,7 +120,7 @@ async def test_the_footer_names_as_many_keys_as_fit(width: int, keys: list[str])
     joined = ScriptedJoinedRoom()
     joined.open_room()
     async with in_room(joined, (width, 24)) as (screen, pilot):
-        await until(pilot, lambda: [k.key_display for k in screen.query(FooterKey)] == keys)
+        await until(pilot, lambda: [k.display for k in screen.query_one(KeyFooter).keys] == keys)
 
 
 async def test_the_footer_shows_how_to_get_help_where_not_all_keys_fit() -> None:
@@ -129,13 +128,12 @@ async def test_the_footer_shows_how_to_get_help_where_not_all_keys_fit() -> None
     joined.open_room()
     async with in_room(joined, (60, 16)) as (screen, pilot):
         await pilot.press("f2")
-        footer = screen.query_one(Footer)
+        footer = screen.query_one(KeyFooter)
 
         def shown() -> dict[str, bool]:
             return {
-                key.description: footer.region.contains_region(key.region)
-                and key.region.right == footer.content_region.right
-                for key in footer.query(FooterKey)
+                key.description: key.start + key.width == footer.content_size.width
+                for key in footer.keys
             }
 
         await until(pilot, lambda: "filter" in shown() and shown().get("help", False))

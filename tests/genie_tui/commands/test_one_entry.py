@@ -5,8 +5,6 @@ from pathlib import Path
 import pytest
 from tests.genie_tui.room_parts import notes
 from tests.genie_tui.scripted_room import HandClock, ScriptedJoinedRoom, ScriptedRoomService, until
-from textual.widgets import Footer
-from textual.widgets._footer import FooterKey  # the footer's keys have no public name
 
 import genie_tui.screens.room
 from genie_core.room.open.requests import NewRoom
@@ -18,6 +16,7 @@ from genie_tui.commands.registry import Command, Group, RoomCommands, Slash, all
 from genie_tui.screens.help import HelpScreen, HelpText
 from genie_tui.widgets.composer.completion import CompletionList
 from genie_tui.widgets.composer.composer import Composer
+from genie_tui.widgets.key_footer import KeyFooter
 
 
 def wave(context: RoomContext) -> None:
@@ -67,9 +66,7 @@ async def test_an_entry_is_slash_command_key_palette_entry_help_line_and_footer_
         (found,) = [hit async for hit in RoomCommands(screen).search("wave to all")]
         await found.command()
         await until(pilot, lambda: times_waved() == 3)
-        shown = {
-            key.description: key.key_display for key in screen.query_one(Footer).query(FooterKey)
-        }
+        shown = {key.description: key.display for key in screen.query_one(KeyFooter).keys}
         assert shown["wave"] == "f11"
         await pilot.press("f1")
         await until(pilot, lambda: isinstance(app.screen, HelpScreen))

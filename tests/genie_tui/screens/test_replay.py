@@ -241,8 +241,8 @@ async def test_what_waited_is_shown_and_can_not_be_answered(
 
 async def test_keys_lead_to_what_stands_out(places: Locations, saved: SavedSession) -> None:
     async with watching(places, ReplayRoom(saved.id, 1)) as (screen, pilot):
-        ways = [("d", 6), ("d", 9), ("D", 6), ("a", 12), ("p", 13), ("f", 14), ("N", 10)]
-        for key, seq in [*ways, ("shift+left", 8), ("n", 10), ("P", 10), ("home", 1), ("end", END)]:
+        ways = [("d", 6), ("d", 9), ("D", 6), ("a", 12), ("p", 13), ("f", 14), ("M", 10)]
+        for key, seq in [*ways, ("shift+left", 8), ("m", 10), ("P", 10), ("home", 1), ("end", END)]:
             await press(screen, pilot, key, seq)
         await press(screen, pilot, "P", 13)
         assert words(screen).endswith("● answer of a person")
@@ -294,7 +294,7 @@ async def test_a_search_leads_to_what_was_said(places: Locations, saved: SavedSe
         await pilot.press("slash", *"tidy", "enter")
         await at(screen, pilot, 10)
         assert screen.focused is None
-        await pilot.press("g")
+        await pilot.press("n")
         notices = pilot.app._notifications
         await until(pilot, lambda: any("tidy" in each.message for each in notices))
         assert place(screen) == 10

@@ -15,7 +15,6 @@ from tests.genie_tui.scripted_room import (
 from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Static, TextArea
-from textual.widgets._footer import FooterKey  # the footer's keys have no public name
 from textual.widgets._toast import Toast  # nor have notices
 
 from genie_core.room.client.events import CopyRead, Notice, OnEvent, RoomRenamed
@@ -373,7 +372,7 @@ async def test_deny_with_a_reason(joined: ScriptedJoinedRoom) -> None:
 
 def offered(screen: RoomScreen) -> set[str]:
     """What the footer names."""
-    return {key.description for key in screen.query(FooterKey)}
+    return {key.description for key in screen.query_one(KeyFooter).keys}
 
 
 async def test_the_footer_names_the_second_key_while_it_is_asked_for(
@@ -889,6 +888,15 @@ async def test_text_that_is_typed_at_once_while_reading_arrives_whole(
         assert joined.changes == []
 
 
+async def test_the_footer_offers_reading_back_only_to_a_person_who_writes(
+    joined: ScriptedJoinedRoom,
+) -> None:
+    async with in_room(joined) as (screen, pilot):
+        await until(pilot, lambda: "read back" in offered(screen))
+        await pilot.press("f5")
+        await until(pilot, lambda: "read back" not in offered(screen))
+
+
 async def test_the_footer_lists_keys_that_the_selected_message_has_a_use_for(
     joined: ScriptedJoinedRoom,
 ) -> None:
@@ -898,7 +906,7 @@ async def test_the_footer_lists_keys_that_the_selected_message_has_a_use_for(
     async with in_room(joined, (160, 40)) as (screen, pilot):
 
         def shown() -> list[str]:
-            keys = screen.query_one(KeyFooter).query(FooterKey)
+            keys = screen.query_one(KeyFooter).keys
             return [key.description for key in keys if key.description in asked]
 
         asked = {"full view", "reply", "open", "copy code"}

@@ -30,11 +30,6 @@ def complaints(error: "ValidationError") -> str:
     return "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
 
 
-def as_verdict(answer: Verdict | bool) -> Verdict:  # noqa: FBT001 - what callbacks of the contract return
-    """Convert a plain bool, which callbacks may return too."""
-    return answer if isinstance(answer, Verdict) else Verdict(approved=bool(answer))
-
-
 def denial(verdict: Verdict) -> str:
     """Return the text that the model reads instead of the tool's result.
 

@@ -1,6 +1,5 @@
 """Read attached files for a model, whichever SDK sends them."""
 
-import asyncio
 import base64
 import stat
 from collections.abc import Collection
@@ -10,6 +9,7 @@ from typing import Final, Literal, TypeAlias
 
 from genie_core.errors import AttachmentError, summary
 from genie_core.message import Attachment
+from genie_core.runtime.threads import in_thread
 
 MAX_BYTES: Final = 20 * 1024 * 1024
 """The largest file to send; providers refuse larger ones, some without a reason."""
@@ -91,7 +91,7 @@ async def read_file(
             f"this agent cannot read files of type {attachment.media_type!r}, "
             f"only {', '.join(sorted(families))}",
         )
-    data = await asyncio.to_thread(_content, attachment, most)
+    data = await in_thread(_content, attachment, most)
     return File(attachment.name, _bare(attachment.media_type), family, data)
 
 

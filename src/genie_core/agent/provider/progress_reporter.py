@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import Final
 
+from genie_core.errors import ToolExited
 from genie_core.runtime.progress import What, doing
 
 BEAT: Final = 2.0
@@ -42,11 +43,17 @@ class CallReporter:
 
     @contextmanager
     def running(self, tool: str) -> Iterator[None]:
-        """Report a call while the block runs."""
+        """Report a call while the block runs.
+
+        Raises:
+            ToolExited: the tool called `sys.exit`, which would end the event loop.
+        """
         self._running.append(tool)
         doing("calling", tool)
         try:
             yield
+        except (SystemExit, KeyboardInterrupt) as error:
+            raise ToolExited(tool, error) from error
         finally:
             self._running.remove(tool)
             if self._running:

@@ -6,7 +6,7 @@ from typing import Final, Protocol
 
 from genie_core.agent.provider.failures import without_secrets
 from genie_core.errors import GenieError, StageFailed, public_summary, summary
-from genie_core.runtime.progress import note
+from genie_core.runtime.progress import bare, note
 
 log = logging.getLogger(__name__)
 
@@ -139,7 +139,7 @@ class Unusable(GenieError):
         self.reason = reason(error)
         self.public_reason = public_reason(error) or "it cannot be used"
         super().__init__(self.reason, self.public_reason)
-        self.__cause__ = error
+        self.__cause__ = bare(error)
 
     def __str__(self) -> str:
         return self.reason
@@ -151,9 +151,7 @@ class Unusable(GenieError):
 
 def failure(server: str, error: Exception) -> StageFailed:
     """Return the error for a run that can't do anything without the server."""
-    failed = StageFailed("tools", f"tool server {shown(server)}", Unusable(error))
-    failed.__cause__ = error
-    return failed
+    return StageFailed("tools", f"tool server {shown(server)}", Unusable(error))
 
 
 class Late(GenieError, TimeoutError):

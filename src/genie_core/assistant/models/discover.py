@@ -18,6 +18,7 @@ from genie_core.assistant.config import ModelChoice
 from genie_core.assistant.errors import ModelError
 from genie_core.assistant.models.credentials import key_of
 from genie_core.assistant.models.providers import OLLAMA_LOCAL_URL, check_model
+from genie_core.runtime.threads import in_thread
 
 LOOPBACK: Final = "127.0.0.1"
 BASE_URL: Final = "OPENAI_BASE_URL"
@@ -108,7 +109,7 @@ async def _offers_at(keys: Mapping[str, str]) -> list[ModelOffer]:
     """Return models of the server at `OPENAI_BASE_URL`, which may know chat completions only."""
     if not (url := keys.get(BASE_URL, "")):
         return []
-    await asyncio.to_thread(import_module, "httpx2")  # it takes longer than a frame
+    await in_thread(import_module, "httpx2")  # it takes longer than a frame
     import httpx2
 
     offers = list[ModelOffer]()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from genie_core.agent import Agent, AgentInput, Verdict
+from genie_core.agent import Agent, AgentInput
 from genie_core.assistant.config import AssistantConfig, ModelChoice, Runtime
 from genie_core.errors import GenieError, ModelFailed
 from genie_core.message import Message
@@ -105,10 +105,10 @@ async def _try_tool(finding: ProbeResult, keys: Mapping[str, str], limit: float)
         """Add two numbers."""
         return first + second
 
-    async def approve(_name: str, _arguments: dict[str, Any]) -> Verdict:
+    async def approve(_name: str, _arguments: dict[str, Any]) -> bool:
         answered()
         finding.tools = True
-        return Verdict(approved=True)
+        return True
 
     agent = _agent(finding.subject, keys, [add], limit)
     try:
@@ -168,7 +168,7 @@ def _agent(
             extra_args={"timeout": limit}, retry=agents.ModelRetrySettings(max_retries=0)
         )
         answering = openai_model(subject.choice, keys)
-        return OpenAIAgent("", answering, once, tools, max_turns=_TURNS)
+        return OpenAIAgent("", answering, once, tools, max_turns=_TURNS, tracing=False)
 
     from genie_core.agent.provider.pydantic_ai import DefaultAgent
     from genie_core.assistant.models.make import pydantic_model

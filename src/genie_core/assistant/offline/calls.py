@@ -12,7 +12,7 @@ import msgspec
 
 from genie_core.agent.approval import ApprovalCallback, ask_about, described
 from genie_core.agent.base import AsyncTool
-from genie_core.agent.provider.approval_answer import InvalidArgumentsError, as_verdict, denial
+from genie_core.agent.provider.approval_answer import InvalidArgumentsError, denial
 from genie_core.agent.provider.masking import masked
 from genie_core.assistant.offline.ask import PlannedCall
 from genie_core.errors import GenieError, public_summary, summary, tool_failure
@@ -39,7 +39,7 @@ async def call_tool(tool: AsyncTool, call: PlannedCall, ask: ApprovalCallback) -
     """Ask whether a tool may run, and run it; an exception of the tool is a result."""
     name = call.tool
     schema = described(schema_of(tool), _parts(tool)[0])
-    verdict = as_verdict(await ask_about(ask, name, dict(call.args), schema))
+    verdict = await ask_about(ask, name, dict(call.args), schema)
     if not verdict:
         return CallResult(name, denial(verdict), "denied")
     try:

@@ -6,7 +6,8 @@ from genie_core.assistant.offline.ask import called_by_name
 from genie_core.assistant.offline.intent import plain_ask
 from genie_core.assistant.reasoners.mention import mentioned, mentions_someone_else, without_mention
 from genie_core.message import SYSTEM, Message
-from genie_core.reasoner import Decision, Response
+from genie_core.reasoner import Response
+from genie_core.reasoner.decision import decision
 
 
 def decide(message: Message, tools: Collection[str]) -> Response:
@@ -30,10 +31,10 @@ def decide(message: Message, tools: Collection[str]) -> Response:
 
 
 def _ignore(reason: str) -> Response:
-    return Response(Decision.IGNORE, reason=reason)
+    return Response(decision("ignore"), reason=reason)
 
 
 def _delegate(message: Message, reason: str) -> Response:
     content = message.content.strip()
     query = without_mention(content) or content
-    return Response(Decision.DELEGATE, query, message.sender or None, reason)
+    return Response(decision("delegate"), query, message.sender or None, reason)

@@ -21,16 +21,18 @@ from genie_core.assistant.tools.catalog import (
 from genie_core.assistant.tools.files.edit import (
     EDIT_TOOLS,
     Change,
+    TextEdit,
+    diff_of,
     fingerprint,
+    planned_deletion,
     planned_edit,
+    planned_edits,
+    planned_move,
     planned_write,
 )
-from genie_core.assistant.tools.files.workspace import AccessRefused, Workspace
+from genie_core.assistant.tools.files.workspace import AccessRefused, Workspace, is_unlisted
 from genie_core.room.engine.effects import UNKNOWN_EFFECTS, ToolEffect, ToolEffects
 from genie_core.room.engine.policy import Risk, ToolCall
-
-_ABOUT_ONE_FILE: Final = frozenset({"read_file", *EDIT_TOOLS})
-"""Tools with a `path`; the others have a `folder`."""
 
 _MOST_LISTED: Final = 2_000
 _MOST_FOLDERS: Final = 20
@@ -79,37 +81,66 @@ def effects_of(
         return replace(effects, sandbox=sandbox, isolated=isolated)
     if call.tool not in (*READING_TOOLS, *EDIT_TOOLS):
         return ToolEffects()
-    named = arguments.text("path" if call.tool in _ABOUT_ONE_FILE else "folder")
+    if call.tool in EDIT_TOOLS:
+        return _of_change(workspace, call.tool, arguments)
+    named = arguments.text("path" if call.tool == "read_file" else "folder")
     try:
         name = workspace.key(workspace.place(named))
     except AccessRefused as refusal:
         return ToolEffects(refusal=str(refusal), original=REFUSED)
-    if call.tool in READING_TOOLS:
-        return ToolEffects((ToolEffect("read", name),), private=workspace.is_private(name))
-    return _of_change(workspace, call.tool, name, arguments)
+    reads, private = (ToolEffect("read", name),), workspace.is_private(name)
+    return ToolEffects(reads, private=private, hidden=is_unlisted(name))
 
 
-def _of_change(workspace: Workspace, tool: str, name: str, arguments: "_Arguments") -> ToolEffects:
+def _of_change(workspace: Workspace, tool: str, arguments: "_Arguments") -> ToolEffects:
     """The effects of a change. The tool's answer shows what it replaces, so it reads that, too."""
-    writes, private = ToolEffect("write", name), workspace.is_private(name)
     try:
-        change = _planned(workspace, tool, arguments)
-        _ = change.content
+        names = [workspace.key(workspace.place(path)) for path in _written(tool, arguments)]
     except AccessRefused as refusal:
-        return ToolEffects((writes,), private=private, refusal=str(refusal), original=REFUSED)
-    effects = ToolEffects(
-        (writes,), diff=change.diff(name, whole=True), original=fingerprint(name, change.original)
+        return ToolEffects(refusal=str(refusal), original=REFUSED)
+    names, hidden = list(dict.fromkeys(names)), any(map(is_unlisted, names))
+    writes = tuple(ToolEffect("write", name) for name in names)
+    try:
+        changes = _planned(workspace, tool, arguments)
+        _ = [change.content for change in changes]
+    except AccessRefused as refusal:
+        private = any(map(workspace.is_private, names))
+        return ToolEffects(
+            writes, private=private, refusal=str(refusal), original=REFUSED, hidden=hidden
+        )
+    targets = (each for change in changes for each in (change.file, change.to) if each is not None)
+    writes = tuple(ToolEffect("write", workspace.key(each)) for each in targets)
+    read = [workspace.key(each.file) for each in changes if each.original is not None]
+    return ToolEffects(
+        (*writes, *(ToolEffect("read", name) for name in read)),
+        private=any(map(workspace.is_private, read)),
+        diff=diff_of(workspace, changes, whole=True),
+        original=fingerprint(workspace, changes),
+        hidden=hidden,
     )
-    if change.original is None:
-        return effects
-    return replace(effects, known=(writes, ToolEffect("read", name)), private=private)
 
 
-def _planned(workspace: Workspace, tool: str, arguments: "_Arguments") -> Change:
+def _written(tool: str, arguments: "_Arguments") -> list[str]:
+    if tool == "edit_files":
+        return [edit.path for edit in arguments.edits()]
+    paths = [arguments.text("path")]
+    return [*paths, arguments.text("to")] if tool == "move_file" else paths
+
+
+def _planned(workspace: Workspace, tool: str, arguments: "_Arguments") -> list[Change]:
     path, text, flag = arguments.text("path"), arguments.text, arguments.flag
-    if tool == "write_file":
-        return planned_write(workspace, path, text("content"), overwrite=flag("overwrite"))
-    return planned_edit(workspace, path, text("old"), text("new"), everywhere=flag("everywhere"))
+    match tool:
+        case "write_file":
+            content, overwrite = text("content"), flag("overwrite")
+            return [planned_write(workspace, path, content, overwrite=overwrite)]
+        case "edit_files":
+            return planned_edits(workspace, arguments.edits())
+        case "move_file":
+            return [planned_move(workspace, path, text("to"))]
+        case "delete_file":
+            return [planned_deletion(workspace, path)]
+    old, new, everywhere = text("old"), text("new"), flag("everywhere")
+    return [planned_edit(workspace, path, old, new, everywhere=everywhere)]
 
 
 def _of_command(workspace: Workspace, arguments: "_Arguments") -> ToolEffects:
@@ -204,6 +235,18 @@ class _Arguments:
     def text(self, name: str) -> str:
         value = self._given.get(name, "")
         return value if isinstance(value, str) else ""
+
+    def edits(self) -> list[TextEdit]:
+        """Return the edits of `edit_files`. Raises `AccessRefused` unless they are complete."""
+        edits = []
+        given = self._given.get("edits")
+        for each in given if isinstance(given, list) else ():
+            match each:
+                case {"path": str(path), "old": str(old), "new": str(new)}:
+                    edits.append(TextEdit(path, old, new))
+                case _:
+                    raise AccessRefused("an edit lacks its path, old or new text")
+        return edits
 
     def flag(self, name: str) -> bool:
         return is_set(self._given, name)

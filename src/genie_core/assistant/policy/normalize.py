@@ -13,7 +13,8 @@ from typing import Final
 from genie_core.assistant.tools.catalog import COMMAND_TOOLS, FILE_TOOLS, WEB_TOOLS
 from genie_core.assistant.tools.files.workspace import AccessRefused, Workspace
 
-_PLACES: Final = frozenset({"path", "folder"})
+PATH_ARGUMENTS: Final = ("path", "folder", "to")
+"""Arguments of built-in tools that are paths."""
 
 
 def normalized(workspace: Workspace | None, tool: str, name: str, value: str) -> tuple[str, ...]:
@@ -21,7 +22,7 @@ def normalized(workspace: Workspace | None, tool: str, name: str, value: str) ->
 
     Also empty for values that the tool would refuse, such as a path outside of the workspace.
     """
-    if name in _PLACES and tool in (*FILE_TOOLS, *COMMAND_TOOLS) and workspace is not None:
+    if name in PATH_ARGUMENTS and tool in (*FILE_TOOLS, *COMMAND_TOOLS) and workspace is not None:
         return _places(workspace, value)
     if name == "url" and tool in WEB_TOOLS:
         return _addresses(value)

@@ -2,7 +2,7 @@
 
 import glob
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any, Final, TypeAlias
@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 from genie_core.assistant.config import Rule
 from genie_core.assistant.policy.commands import analyse, is_covered, matches
 from genie_core.assistant.policy.effects import is_set
-from genie_core.assistant.policy.normalize import host_of, readable_host
+from genie_core.assistant.policy.normalize import PATH_ARGUMENTS, host_of, readable_host
 from genie_core.assistant.tools.catalog import ROOM_TOOLS
 from genie_core.assistant.tools.files.workspace import PRIVATE_FILES, PathRules, matches_path
 from genie_core.room.engine.effects import UNKNOWN_EFFECTS, ToolEffects
@@ -25,6 +25,8 @@ LONGEST_VALUE: Final = 20_000
 READS: Final = "it only reads"
 FOR_GUESTS: Final = "it is for a guest, with your files and keys"
 OTHER_ROOMS: Final = "it reads your other rooms, and everyone in this one sees the answer"
+
+HIDDEN: Final = "it is about a hidden file, and no rule names it"
 
 _WHY_ASKED: Final[dict[Risk, str]] = {
     "read": "it only reads, and no rule allows it",
@@ -135,9 +137,11 @@ class Policy:
         if not fitting and call.tool == EXCEED_BUDGET:
             return PolicyResult("ask", "the budget of this session is used up", risk)
         if not fitting:
-            return self._default(call, risk)
+            return self._default(call, risk, effects)
         denying = [each for each in fitting if each[1].effect == "deny"]
         number, rule = max(denying or fitting, key=lambda each: (_specificity(each[1]), each[0]))
+        if rule.effect == "allow" and effects.hidden and not any(map(_names_hidden, _paths(rule))):
+            return PolicyResult("ask", HIDDEN, risk)
         return PolicyResult(
             rule.effect, describe(number, rule), risk, mixed=rule.mixed, exact=_is_exact(rule)
         )
@@ -150,6 +154,8 @@ class Policy:
             rule = Rule("allow", host=pattern)
         else:
             rule = Rule("allow", path=pattern)
+            if effects.hidden and not _names_hidden(pattern):
+                return False
         return risk != "unknown" and _fits_effects(rule, call, effects)
 
     def _pattern_for(self, call: ToolCall, effects: ToolEffects) -> str:
@@ -175,13 +181,15 @@ class Policy:
                 pattern = glob.escape(folder) + "/*" if folder else glob.escape(first.target)
         return pattern if self.is_covered(call, effects, pattern) else ""
 
-    def _default(self, call: ToolCall, risk: Risk) -> PolicyResult:
+    def _default(self, call: ToolCall, risk: Risk, effects: ToolEffects) -> PolicyResult:
         if risk != "read":
             return PolicyResult("ask", _WHY_ASKED[risk], risk)
         if self.owner and fold_name(call.person) != fold_name(self.owner):
             return PolicyResult("ask", FOR_GUESTS, risk)
         if call.tool in ROOM_TOOLS:
             return PolicyResult("ask", OTHER_ROOMS, risk)
+        if effects.hidden:
+            return PolicyResult("ask", HIDDEN, risk)
         return PolicyResult("allow", READS, risk)
 
 
@@ -287,9 +295,24 @@ def _fits(rule: Rule, call: ToolCall, risk: Risk, values: _Values) -> bool:
 def _fits_effects(rule: Rule, call: ToolCall, effects: ToolEffects) -> bool:
     if rule.path and not _path_fits(rule, effects):
         return False
+    if rule.effect == "allow" and call.tool == "move_file" and "to" not in rule.arguments:
+        pattern = rule.arguments.get("path", "*")
+        if not all(fnmatchcase(path, pattern) for path in effects.targets("write")):
+            return False
     if rule.command and not (effects.targets("run") and _command_fits(rule, rule.command, call)):
         return False
     return not rule.host or _host_fits(rule, effects)
+
+
+def _paths(rule: Rule) -> Iterator[str]:
+    """Yield the patterns of a rule for paths."""
+    yield rule.path
+    yield from (rule.arguments.get(name, "") for name in PATH_ARGUMENTS)
+
+
+def _names_hidden(pattern: str) -> bool:
+    """Whether a pattern for paths names hidden files; as in a shell, * and ? don't stand for a dot."""
+    return "/." in f"/{pattern}"
 
 
 def _is_about(rule: Rule, call: ToolCall, risk: Risk) -> bool:
@@ -420,10 +443,11 @@ def path_rules(
     denied: dict[str, list[str]] = {"read": [], "write": []}
     asked: list[str] = []
     for rule in rules:
-        pattern = rule.path or rule.arguments.get("path", "") or rule.arguments.get("folder", "")
-        others = {*rule.arguments, *rule.about_effects} - {"path", "folder"}
-        if not pattern or others or not fnmatchcase(agent, rule.agent):
+        patterns = [*filter(None, _paths(rule))]
+        others = {*rule.arguments, *rule.about_effects} - {"path", *PATH_ARGUMENTS}
+        if len(patterns) != 1 or others or not fnmatchcase(agent, rule.agent):
             continue
+        [pattern] = patterns
         risks = {risk_of(tool) for tool in tools if fnmatchcase(tool, rule.tool)}
         if rule.risk:
             risks &= {rule.risk}

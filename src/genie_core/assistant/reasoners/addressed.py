@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from genie_core.assistant.reasoners.mention import mentioned, without_mention
 from genie_core.message import SYSTEM, Message
-from genie_core.reasoner import Decision, GroupReasoner, Response
+from genie_core.reasoner import GroupReasoner, Response
+from genie_core.reasoner.decision import decision
 from genie_core.text.query import (
     MAX_CONTEXT_CHARS,
     MAX_CONTEXT_MESSAGES,
@@ -56,7 +57,9 @@ class AddressedReasoner(GroupReasoner):
             self._bypass(updates)
             return self._delegate(updates, reason)
         if self._inner is None:
-            response = Response(Decision.IGNORE, reason="only answers when addressed with @genie")
+            response = Response(
+                decision("ignore"), reason="only answers when addressed with @genie"
+            )
         else:
             response = await self._inner.run([*self._bypassed, *updates])
             self._bypassed = []
@@ -138,7 +141,7 @@ class AddressedReasoner(GroupReasoner):
         query = compose_query(asked.sender, question, tuple(self._recent))
         self._recent.clear()
         return Response(
-            decision=Decision.DELEGATE, query=query, receiver=asked.sender, reason=reason
+            decision=decision("delegate"), query=query, receiver=asked.sender, reason=reason
         )
 
 

@@ -22,7 +22,7 @@ from genie_core.room.engine.policy import Risk
 CHAT_TOOLS: Final = ("search_chat", "summarise_chat")
 ROOM_TOOLS: Final = ("search_rooms",)
 DATE_TOOLS: Final = ("current_time", "convert_time", "days_between", "weekday", "shift_date")
-READING_TOOLS: Final = ("list_files", "read_file", "search_files", "grep_files")
+READING_TOOLS: Final = ("list_files", "read_file", "find_files", "search_files", "grep_files")
 FILE_TOOLS: Final = (*READING_TOOLS, *EDIT_TOOLS)
 COMMAND_TOOLS: Final = ("run_command",)
 WEB_TOOLS: Final = ("fetch_url",)
@@ -94,8 +94,9 @@ def build_tools(
         tools.append(Rooms(rooms).search_rooms)
     if workspace is not None:
         files, edits = Files(workspace), Edits(workspace, changes or FileChanges())
-        tools += [files.list_files, files.read_file, files.search_files]
+        tools += [files.list_files, files.read_file, files.find_files, files.search_files]
         tools += [Grep(workspace).grep_files, edits.write_file, edits.edit_file]
+        tools += [edits.edit_files, edits.move_file, edits.delete_file]
         tools.append(Commands(workspace, limits, sandbox or Sandbox()).run_command)
     by_name = {tool.__name__: tool for tool in tools}
     wanted = TOOL_NAMES if names is None else [name for name in TOOL_NAMES if name in names]

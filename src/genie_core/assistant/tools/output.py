@@ -1,12 +1,12 @@
 """Formatting the results of tools: refusals, excerpts, and bounded command output."""
 
-import asyncio
 import re
 from collections.abc import Callable, Sequence
 from typing import Final, ParamSpec
 
 from genie_core.assistant.tools.files.workspace import AccessRefused
 from genie_core.runtime.progress import doing
+from genie_core.runtime.threads import in_thread
 from genie_core.storage.atomic import reason
 
 P = ParamSpec("P")
@@ -19,7 +19,7 @@ _REFUSED: Final = "Cannot do that: "
 async def refusing(work: Callable[P, str], *arguments: P.args, **named: P.kwargs) -> str:
     """Run file work in a thread. Returns a sentence if the work is refused or the system fails."""
     try:
-        return await asyncio.to_thread(work, *arguments, **named)
+        return await in_thread(work, *arguments, **named)
     except AccessRefused as refusal:
         return cannot(str(refusal))
     except OSError as error:

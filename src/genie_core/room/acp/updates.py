@@ -232,7 +232,7 @@ def call_content(
 
 def _changes(effects: ToolEffects, folder: Path | None) -> list[FileEditToolCallContent]:
     written = effects.targets("write")
-    path = visible_line(written[0]) if written else "file"
+    path = visible_line(written[0]) if len(written) == 1 else f"{len(written) or 'some'} files"
     place = str(folder / path) if folder is not None else path
     return [
         FileEditToolCallContent(type="diff", path=place, old_text=old or None, new_text=new)

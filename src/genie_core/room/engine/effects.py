@@ -44,7 +44,8 @@ class ToolEffects:
     `refusal` says why the tool will refuse the call as things stand. `sandbox` says what confines
     the programs that it runs; `isolated` ones reach no network. `pattern` is a suggestion for a
     grant that also covers calls like this one; empty if there is none. `is_grantable`: a grant may
-    answer calls like this one.
+    answer calls like this one. `hidden`: it is about hidden files that projects don't usually have,
+    so only a rule or pattern that names such files allows it.
     """
 
     known: tuple[ToolEffect, ...] = ()
@@ -59,6 +60,7 @@ class ToolEffects:
     isolated: bool = False
     pattern: str = ""
     is_grantable: bool = True
+    hidden: bool = False
 
     @property
     def reads(self) -> Reads:

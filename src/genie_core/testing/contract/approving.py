@@ -21,10 +21,10 @@ class Approving(ContractCase):
     ) -> None:
         seen: list[str] = []
 
-        async def approve(tool_name: str, tool_args: dict[str, Any]) -> Verdict:
+        async def approve(tool_name: str, tool_args: dict[str, Any]) -> bool:
             assert (tool_name, tool_args) == ("delete", {"path": "notes.txt"})
             seen.append("asked")
-            return Verdict(approved=True)
+            return True
 
         async with self._deleting(seen) as rig:
             assert await ask(rig.agent, "go", approve, streaming=streaming) == "Done."
@@ -56,13 +56,13 @@ class Approving(ContractCase):
     async def test_a_plain_true_approves(self) -> None:
         seen: list[str] = []
         async with self._deleting(seen) as rig:
-            assert await ask(rig.agent, "go", Approver(True)) == "Done."  # noqa: FBT003 - the point
+            assert await ask(rig.agent, "go", _always) == "Done."
         assert seen == ["deleted notes.txt"]
 
     async def test_a_plain_false_denies(self) -> None:
         seen: list[str] = []
         async with self._deleting(seen) as rig:
-            assert await ask(rig.agent, "go", Approver(False)) == "Done."  # noqa: FBT003 - the point
+            assert await ask(rig.agent, "go", _never) == "Done."
         assert seen == []
 
     async def test_the_callback_of_the_engine_is_called_as_it_can_be(self, streaming: bool) -> None:
@@ -152,6 +152,14 @@ async def _running(
             yield run
         finally:
             run.cancel()
+
+
+async def _always(_tool_name: str, _tool_args: dict[str, Any]) -> bool:
+    return True
+
+
+async def _never(_tool_name: str, _tool_args: dict[str, Any]) -> bool:
+    return False
 
 
 def _deleter(seen: list[str]) -> Any:

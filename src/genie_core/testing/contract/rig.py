@@ -70,10 +70,15 @@ class Approver:
     """
 
     def __init__(self, answer: Verdict | bool = True) -> None:  # noqa: FBT001, FBT002 - an answer is what it takes
-        self._answer = answer
+        self._answer = answer if isinstance(answer, Verdict) else Verdict(approved=answer)
         self.asked: list[tuple[str, dict[str, Any]]] = []
 
-    async def __call__(self, tool_name: str, tool_args: dict[str, Any]) -> Any:
+    async def __call__(self, tool_name: str, tool_args: dict[str, Any]) -> bool:
+        return (await self.verdict(tool_name, tool_args)).approved
+
+    async def verdict(
+        self, tool_name: str, tool_args: dict[str, Any], _schema: dict[str, Any] | None = None
+    ) -> Verdict:
         self.asked.append((tool_name, tool_args))
         return self._answer
 

@@ -54,7 +54,7 @@ _BLANK: Final = r"[ \u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000]"
 """Characters that look like a blank."""
 
 _SHOWN_BY_EFFECTS: Final = frozenset(
-    {"command", "url", "path", "content", "old", "new", "overwrite", "everywhere"}
+    {"command", "url", "path", "to", "content", "old", "new", "overwrite", "everywhere", "edits"}
 )
 """Arguments of built-in tools that the effects of a call show."""
 

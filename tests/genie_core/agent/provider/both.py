@@ -10,7 +10,7 @@ from openai import AsyncOpenAI
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
-from genie_core.agent import Agent, AgentInput, Verdict
+from genie_core.agent import Agent, AgentInput
 from genie_core.agent.base import AsyncTool
 from genie_core.agent.provider import openai, pydantic_ai
 from genie_core.runtime.progress import Usage, reporting_to
@@ -78,5 +78,5 @@ async def bench(
         yield Bench(server, client, runtime, tools)
 
 
-async def _allow(_name: str, _arguments: dict[str, Any]) -> Verdict:
-    return Verdict(approved=True)
+async def _allow(_name: str, _arguments: dict[str, Any]) -> bool:
+    return True

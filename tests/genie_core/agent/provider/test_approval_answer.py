@@ -4,17 +4,9 @@ from pydantic import BaseModel, ValidationError
 from genie_core.agent import Verdict
 from genie_core.agent.provider.approval_answer import (
     InvalidArgumentsError,
-    as_verdict,
     complaints,
     denial,
 )
-
-
-def test_a_plain_bool_is_an_answer_too() -> None:
-    assert as_verdict(True) == Verdict(approved=True)
-    assert as_verdict(False) == Verdict(approved=False)
-    edited = Verdict(approved=True, arguments={"a": 1})
-    assert as_verdict(edited) is edited
 
 
 def test_the_model_is_told_of_a_denial_and_of_its_reason_if_there_is_one() -> None:

@@ -1,6 +1,8 @@
+import pytest
 from tests.genie_core.agent.provider.both import Reports
 
 from genie_core.agent.provider.progress_reporter import BEAT, CallReporter, ProgressReporter
+from genie_core.errors import ToolExited
 from genie_core.runtime.progress import What, reporting_to
 
 
@@ -35,3 +37,11 @@ def test_when_one_of_several_calls_ends_another_that_runs_is_told() -> None:
             pass
         assert heard.doings == ["calling slow", "calling quick", "calling slow"]
     assert len(heard.doings) == 3
+
+
+@pytest.mark.parametrize("error", [SystemExit(2), KeyboardInterrupt()])
+def test_a_call_that_would_end_the_program_fails_with_the_tools_name(error: BaseException) -> None:
+    with pytest.raises(ToolExited, match="'leave'") as caught, CallReporter().running("leave"):
+        raise error
+    assert caught.value.cause is error
+    assert caught.value.public == "tool 'leave' tried to end the program"

@@ -25,7 +25,8 @@ def test_a_name_is_shown_without_what_may_be_a_key() -> None:
 
 def test_model_and_people_are_told_which_server_it_is_and_why() -> None:
     failed = failure(WEB, REFUSED)
-    assert (failed.stage, failed.__cause__) == ("tools", REFUSED)
+    assert isinstance(failed.cause, BaseException)
+    assert (failed.stage, failed.cause.__cause__) == ("tools", REFUSED)
     for told in (notice(WEB, REFUSED), str(failed)):
         assert "host/mcp" in told
         assert "ConnectionError: 401" in told

@@ -6,7 +6,7 @@ from typing import Any
 
 import agents
 
-from genie_core.agent import Agent, AgentInput, Verdict
+from genie_core.agent import Agent, AgentInput
 from genie_core.agent.provider.openai import DefaultAgent as OpenAIAgent
 from genie_core.agent.provider.pydantic_ai import DefaultAgent as PydanticAgent
 from genie_core.assistant.config import ModelChoice, Runtime
@@ -28,8 +28,8 @@ def agent_on(choice: ModelChoice, keys: Mapping[str, str], runtime: Runtime) -> 
     return PydanticAgent("p", pydantic_model(choice, keys), tools=[note])
 
 
-async def allow(_name: str, _arguments: dict[str, Any]) -> Verdict:
-    return Verdict(approved=True)
+async def allow(_name: str, _arguments: dict[str, Any]) -> bool:
+    return True
 
 
 @dataclass

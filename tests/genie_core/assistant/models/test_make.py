@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.genie_core.assistant.models.asking import RUNTIMES, Chat, agent_on
 
-from genie_core.agent import AgentInput, Verdict
+from genie_core.agent import AgentInput
 from genie_core.agent.provider.failures import NO_KEY
 from genie_core.assistant.config import ModelChoice, Runtime
 from genie_core.assistant.errors import ModelUnavailable, OtherRuntimeNeeded, UnknownProvider
@@ -229,10 +229,10 @@ async def test_a_model_that_is_replaced_ends_its_run_and_hangs_up(runtime: Runti
             lambda library: agent_on(choices[version], keys, library), lambda: (version, runtime)
         )
 
-        async def replace(_name: str, _arguments: dict[str, Any]) -> Verdict:
+        async def replace(_name: str, _arguments: dict[str, Any]) -> bool:
             nonlocal version
             version = 1
-            return Verdict(approved=True)
+            return True
 
         async with agent.mcp():
             assert await agent.run(AgentInput("go"), replace) == "from the old"

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from genie_core.agent import Agent, AgentInput
-from genie_core.agent.approval import ApprovalCallback, Verdict
+from genie_core.agent.approval import ApprovalCallback
 from genie_core.assistant.config import Runtime
 from genie_core.assistant.models.switchable import SwitchableAgent, SwitchableReasoner
 from genie_core.message import Message
 from genie_core.reasoner import Decision, GroupReasoner, Response
 
 
-async def allow(_tool: str, _arguments: dict[str, Any]) -> Verdict:
-    return Verdict(approved=True)
+async def allow(_tool: str, _arguments: dict[str, Any]) -> bool:
+    return True
 
 
 class Remembering(Agent):

@@ -39,11 +39,11 @@ def agent(folder: Path | None = None) -> OfflineAgent:
     return OfflineAgent(build_tools(said, Workspace.at(folder) if folder else None))
 
 
-async def allow(_name: str, _arguments: dict[str, Any]) -> Verdict:
-    return Verdict(approved=True)
+async def allow(_name: str, _arguments: dict[str, Any]) -> bool:
+    return True
 
 
-async def deny(_name: str, _arguments: dict[str, Any]) -> Verdict:
+async def deny(_name: str, _arguments: dict[str, Any]) -> Any:
     return Verdict(approved=False, reason="not on a Sunday")
 
 
@@ -211,7 +211,7 @@ def test_another_state_is_refused(state: Any) -> None:
 async def test_a_cancelled_run_leaves_a_call_with_a_result() -> None:
     asked = asyncio.Event()
 
-    async def wait(_name: str, _arguments: dict[str, Any]) -> Verdict:
+    async def wait(_name: str, _arguments: dict[str, Any]) -> bool:
         asked.set()
         return await asyncio.Future()
 

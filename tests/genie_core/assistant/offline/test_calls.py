@@ -34,17 +34,18 @@ async def shift(start: str, days: int = 1) -> str:
 class Asked:
     """An approval callback that gives one answer to all and remembers what it was asked."""
 
-    takes_schema = True
-
-    def __init__(self, verdict: Verdict | None = None) -> None:
-        self.verdict = Verdict(approved=True) if verdict is None else verdict
+    def __init__(self, answer: Verdict | None = None) -> None:
+        self.answer = Verdict(approved=True) if answer is None else answer
         self.calls: list[tuple[str, dict[str, Any], dict[str, Any] | None]] = []
 
-    async def __call__(
+    async def __call__(self, name: str, arguments: dict[str, Any]) -> bool:
+        return (await self.verdict(name, arguments)).approved
+
+    async def verdict(
         self, name: str, arguments: dict[str, Any], schema: dict[str, Any] | None = None
     ) -> Verdict:
         self.calls.append((name, arguments, schema))
-        return self.verdict
+        return self.answer
 
 
 @pytest.mark.parametrize("name", TOOL_NAMES)

@@ -11,7 +11,7 @@ from genie_core.assistant.config import AssistantConfig, Rule
 from genie_core.assistant.policy.effects import effects_of
 from genie_core.assistant.policy.policy import Policy, path_rules
 from genie_core.assistant.tools.catalog import FILE_TOOLS, RISKS
-from genie_core.assistant.tools.files.edit import Edits
+from genie_core.assistant.tools.files.edit import Edits, TextEdit
 from genie_core.assistant.tools.files.files import Files
 from genie_core.assistant.tools.files.grep import Grep
 from genie_core.assistant.tools.files.workspace import Workspace
@@ -242,3 +242,139 @@ def test_what_cannot_be_resolved_is_denied_or_asked_about() -> None:
     result = Policy((allowing,), lambda agent, tool: "execute", effects_of=failing).evaluate(call)
     assert (result.effect, result.must_ask) == ("ask", True)
     assert "the disk is away" in result.because
+
+
+@pytest.mark.parametrize(
+    ("path", "rules", "effect"),
+    [
+        (".github/ci.yml", [], "allow"),
+        (".gitignore", [], "allow"),
+        (".venv/lib/a.py", [], "allow"),
+        (".mine/notes", [], "ask"),
+        ("docs/.draft", [], "ask"),
+        (".mine/notes", [Rule("allow", "read_file")], "ask"),
+        (".mine/notes", [Rule("allow", path="*")], "ask"),
+        (".mine/notes", [Rule("allow", arguments={"path": "*"})], "ask"),
+        (".mine/notes", [Rule("allow", path=".mine/*")], "allow"),
+        (".mine/notes", [Rule("allow", arguments={"path": ".mine/*"})], "allow"),
+        (".mine/notes", [Rule("deny", path=".mine/*")], "deny"),
+        (".github/ci.yml", [Rule("deny", path=".github/*")], "deny"),
+    ],
+)
+def test_hidden_files_beyond_those_of_projects_are_asked_about(
+    root: Path, path: str, rules: list[Rule], effect: str
+) -> None:
+    (root / path).parent.mkdir(parents=True, exist_ok=True)
+    (root / path).write_text("x")
+    assert judge(root, *rules, tool="read_file", path=path).effect == effect
+    if effect != "deny":
+        assert not judge(root, *rules, tool="read_file", path=path).effects.refusal
+
+
+@pytest.mark.parametrize("path", [".env", ".git/config", ".ssh/id", "docs/.netrc", "harmless.txt"])
+async def test_hidden_files_with_credentials_are_refused_whatever_rules_say(
+    root: Path, path: str
+) -> None:
+    (root / path).parent.mkdir(parents=True, exist_ok=True)
+    if path == "harmless.txt":
+        (root / ".envrc").write_text("TOKEN=x")
+        (root / path).symlink_to(".envrc")
+    else:
+        (root / path).write_text("TOKEN=x")
+    result = judge(root, Rule("allow", path=path), tool="read_file", path=path)
+    assert "can't be used" in result.effects.refusal
+    assert "TOKEN" not in await Files(Workspace.at(root)).read_file(path)
+
+
+def test_a_pattern_for_a_folder_covers_none_of_its_hidden_files(root: Path) -> None:
+    (root / "docs" / ".draft").write_text("x")
+    built = build_assistant(AssistantConfig(workspace=root), owner="ann")
+    call = ToolCall("ann", "system", "edit_file", {"path": "docs/.draft", "old": "x", "new": "y"})
+    effects = built.policy.evaluate(call).effects
+    assert effects.hidden
+    assert not built.policy.is_covered(call, effects, "docs/*")
+    assert built.policy.is_covered(call, effects, "docs/.draft")
+
+
+def test_a_move_writes_both_places_and_a_deletion_shows_what_goes(root: Path) -> None:
+    effects = judge(root, tool="move_file", path="notes.md", to="docs").effects
+    assert [str(each) for each in effects.known] == [
+        "writes notes.md",
+        "writes docs/notes.md",
+        "reads notes.md",
+    ]
+    assert effects.diff == "--- notes.md\n+++ docs/notes.md\nmoved as it is"
+    result = judge(root, tool="delete_file", path="notes.md")
+    assert (result.effect, result.risk) == ("ask", "write")
+    assert result.effects.diff.endswith("-one\n-two")
+    assert "already exists" in judge(root, tool="move_file", path="notes.md", to="prod.env").effects.refusal  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rule", "effect"),
+    [
+        (Rule("allow", path="docs/*"), "ask"),
+        (Rule("allow", "move_file", arguments={"path": "docs/*"}), "ask"),
+        (Rule("allow", risk="write", arguments={"path": "*.md"}), "allow"),
+        (Rule("allow", "move_file", arguments={"path": "docs/*", "to": "*.md"}), "allow"),
+        (Rule("allow", path="*.md"), "allow"),
+        (Rule("deny", path="elsewhere*"), "deny"),
+        (Rule("deny", arguments={"to": "elsewhere*"}), "deny"),
+    ],
+)
+def test_a_rule_must_cover_both_places_of_a_move(root: Path, rule: Rule, effect: str) -> None:
+    judged = judge(root, rule, tool="move_file", path="docs/a.md", to="elsewhere.md")
+    assert judged.effect == effect
+
+
+EDITS = [
+    {"path": "notes.md", "old": "one", "new": "1"},
+    {"path": "docs/a.md", "old": "TOKEN", "new": "x"},
+]
+
+
+@pytest.mark.parametrize(
+    ("rule", "effect"),
+    [
+        (Rule("allow", path="docs/*"), "ask"),
+        (Rule("allow", path="*.md"), "allow"),
+        (Rule("deny", path="docs/*"), "deny"),
+        (Rule("allow", "edit_files"), "allow"),
+        (Rule("allow", arguments={"path": "*.md"}), "ask"),
+    ],
+)
+def test_a_rule_must_cover_every_file_of_several_edits(root: Path, rule: Rule, effect: str) -> None:
+    judged = judge(root, rule, tool="edit_files", edits=EDITS)
+    assert judged.effect == effect
+    if effect != "deny":
+        assert judged.effects.diff.startswith("--- 2 files\n+++ 2 files\n--- notes.md")
+
+
+@pytest.mark.parametrize("edits", [None, "x", [{}], [{"path": "notes.md"}], [EDITS[0], 3]])
+def test_incomplete_edits_are_refused(root: Path, edits: object) -> None:
+    assert judge(root, tool="edit_files", edits=edits).effects.refusal
+
+
+async def test_several_edits_are_not_made_after_a_file_changed(root: Path) -> None:
+    effects = judge(root, tool="edit_files", edits=EDITS).effects
+    (root / "docs" / "a.md").write_text("TOKEN is another word\n")
+    shown_original.set(effects.original)
+    said = await Edits(Workspace.at(root)).edit_files([TextEdit(**each) for each in EDITS])
+    assert "has changed since this call was shown" in said
+    assert (root / "notes.md").read_text() == "one\ntwo\n"
+
+
+async def test_a_folder_swapped_for_a_link_moves_nothing_elsewhere(root: Path) -> None:
+    (root / "safe").mkdir()
+    effects = judge(root, tool="move_file", path="notes.md", to="safe/x.md").effects
+    (root / "safe").rmdir()
+    (root / "safe").symlink_to("docs")
+    shown_original.set(effects.original)
+    assert "has changed since" in await Edits(Workspace.at(root)).move_file("notes.md", "safe/x.md")
+    assert not (root / "docs" / "x.md").exists()
+
+
+async def test_an_unread_file_can_t_be_moved_to_a_name_that_may_be_read(root: Path) -> None:
+    workspace = confined(root, Rule("deny", "read_file", path="*.env"))
+    assert "may not be read" in await Edits(workspace).move_file("prod.env", "prod.txt")
+    assert judge(root, tool="move_file", path="prod.env", to="prod.txt").effects.private

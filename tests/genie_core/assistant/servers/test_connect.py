@@ -21,7 +21,7 @@ from tests.genie_core.assistant.servers.toy_web import toy_web
 
 import genie_core.agent.provider.openai.servers as on_openai
 import genie_core.agent.provider.pydantic_ai.servers as on_pydantic_ai
-from genie_core.agent import Agent, AgentInput, Verdict
+from genie_core.agent import Agent, AgentInput
 from genie_core.agent.provider.pydantic_ai import DefaultAgent
 from genie_core.assistant.config import Sandbox
 from genie_core.assistant.servers import launch as starting
@@ -107,9 +107,9 @@ class Bench:
         """Run one query with everything approved; returns the last request to the model."""
         self.model.script(*turns, Say("ok"))
 
-        async def approve(name: str, _arguments: dict[str, Any]) -> Verdict:
+        async def approve(name: str, _arguments: dict[str, Any]) -> bool:
             self.asked.append(name)
-            return Verdict(approved=True)
+            return True
 
         with reporting_to(self.notes):
             assert await self.agent.run(AgentInput("go"), approve) == "ok"

@@ -52,6 +52,9 @@ def test_the_risk_of_every_tool_is_known() -> None:
     assert harmful == {
         "write_file": "write",
         "edit_file": "write",
+        "edit_files": "write",
+        "move_file": "write",
+        "delete_file": "write",
         "run_command": "execute",
         "fetch_url": "network",
     }

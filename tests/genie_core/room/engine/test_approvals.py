@@ -78,9 +78,9 @@ class Ann(FakeRoom):
 
     def settled(self, approval: Approval) -> ApprovalResolved:
         """Let the run go on with the answer; returns what is recorded then."""
-        assert approval.verdict is not None
+        assert approval.answer is not None
         at = datetime.now(UTC)
-        self.approvals.record(ApprovalClosed(approval, approval.verdict, "ann", at))
+        self.approvals.record(ApprovalClosed(approval, approval.answer, "ann", at))
         request = self.state.proposals[approval.id]
         assert request.outcome is not None
         return ApprovalResolved(
@@ -129,7 +129,7 @@ async def test_what_the_policy_or_auto_mode_answers_does_not_wait(
     run = ann.run()
     approval = ann.ask(run)
     assert ann.state.pending_for("ann") == []
-    assert bool(approval.verdict) is allowed
+    assert bool(approval.answer) is allowed
     settled = ann.settled(approval)
     assert (settled.outcome == "approved", settled.how) == (allowed, how)
 
@@ -227,8 +227,8 @@ async def test_what_can_not_be_shown_is_denied() -> None:
     odd: dict[str, Any] = {"path": Odd()}
     approval = Approval("system", "edit", (), odd)
     ann.approvals.request(run.exchange, run.execution, approval)
-    assert approval.verdict is not None
-    assert approval.verdict == Verdict(approved=False, reason=UNSHOWABLE, automatic=True)
+    assert approval.answer is not None
+    assert approval.answer == Verdict(approved=False, reason=UNSHOWABLE, automatic=True)
     (request,) = ann.state.proposals.values()
     assert (request.arguments, request.unasked) == ({}, True)
     assert (request.outcome, request.reason) == ("expired", UNSHOWABLE)
@@ -242,12 +242,12 @@ async def test_a_call_too_large_to_be_shown_is_not_run_and_everybody_knows_why()
     run = ann.run()
     approval = ann.ask(run, "x" * 300_000)
     why = "its arguments are 293 KB, more than the 97 KB that an approval can show"
-    assert approval.verdict is not None
-    assert approval.verdict.automatic
-    told = approval.verdict.reason or ""
+    assert approval.answer is not None
+    assert approval.answer.automatic
+    told = approval.answer.reason or ""
     assert told.startswith(why)
     assert "in parts" in told
-    assert denial(approval.verdict) == f"This tool call was not run: {told}"
+    assert denial(approval.answer) == f"This tool call was not run: {told}"
     (request,) = ann.state.proposals.values()
     assert (request.outcome, request.reason, request.unasked) == ("expired", told, True)
     assert request.arguments == {"path": f"{'x' * 200}… (300,000 characters)"}
@@ -264,7 +264,7 @@ async def test_a_call_that_the_room_does_not_take_now_is_not_run_and_the_owner_k
 
     ann = Full()
     approval = ann.ask(ann.run())
-    assert approval.verdict == Verdict(approved=False, reason=UNRECORDED, automatic=True)
+    assert approval.answer == Verdict(approved=False, reason=UNRECORDED, automatic=True)
     assert ann.warnings[-1] == f"edit was not run: {UNRECORDED}"
 
 
@@ -274,7 +274,7 @@ async def test_changes_too_large_to_be_recorded_allow_nothing() -> None:
     approval = ann.ask(run)
     large = Answer(allow=True, arguments={"path": "x" * 300_000})
     assert not ann.approvals.answer(approval.id, large)
-    assert approval.verdict is None
+    assert approval.answer is None
     assert "more than the 97 KB" in ann.warnings[-1]
     assert ann.approvals.answer(approval.id, Answer(allow=True))
 
@@ -282,8 +282,8 @@ async def test_changes_too_large_to_be_recorded_allow_nothing() -> None:
 async def test_a_rule_that_denies_is_not_put_down_to_the_user() -> None:
     ann = Ann()
     approval = ann.ask(ann.run(), "secret")
-    assert approval.verdict is not None
-    assert denial(approval.verdict) == "This tool call was not run: secrets stay"
+    assert approval.answer is not None
+    assert denial(approval.answer) == "This tool call was not run: secrets stay"
 
 
 async def test_nothing_is_left_of_an_engine_that_has_ended() -> None:
@@ -295,7 +295,7 @@ async def test_nothing_is_left_of_an_engine_that_has_ended() -> None:
     assert ann.approvals.grants.active
     ann.approvals.end()
     assert not ann.approvals.answer(waiting.id, Answer(allow=True))
-    assert waiting.verdict is None
+    assert waiting.answer is None
     assert (ann.approvals.grants.active, ann.approvals.auto) == ((), False)
 
 

@@ -125,12 +125,12 @@ class Desk(FakeRoom):
         approval = Approval(call.agent, call.tool, (), call.arguments, schema=call.schema)
         self.approvals.request(self.state.exchanges[seq], Execution(), approval)
         outcome: Outcome = "asks"
-        if approval.verdict is not None:
-            outcome = "runs" if approval.verdict else "denied"
+        if approval.answer is not None:
+            outcome = "runs" if approval.answer else "denied"
         elif call.answer is not None:
             assert self.approvals.answer(approval.id, call.answer)
-        if approval.verdict is not None:
-            closed = ApprovalClosed(approval, approval.verdict, "ann", datetime.now(UTC))
+        if approval.answer is not None:
+            closed = ApprovalClosed(approval, approval.answer, "ann", datetime.now(UTC))
             self.approvals.record(closed)
         return outcome
 
@@ -613,7 +613,7 @@ async def test_an_edit_after_a_pause_is_made_to_the_file_that_was_shown(root: Pa
     assert again.approvals.answer(parked.id, Answer(allow=True))
     execution, approval = Execution(), Approval("system", "edit_file", (), change.arguments)
     again.approvals.request(again.state.exchanges[parked.message], execution, approval)
-    assert approval.verdict
+    assert approval.answer
 
 
 async def test_auto_mode_does_not_guess_what_a_rule_about_commands_means(root: Path) -> None:

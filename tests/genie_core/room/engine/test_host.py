@@ -19,6 +19,7 @@ from tests.genie_core.room.live_room import (
 from tests.genie_core.room.shelf import Shelf, Store
 
 from genie_core.agent import AgentInput, ApprovalCallback
+from genie_core.agent.approval import ask_about
 from genie_core.errors import GenieError
 from genie_core.message import Attachment, Message, Thread
 from genie_core.privacy import redaction
@@ -359,7 +360,7 @@ def secret(monkeypatch: pytest.MonkeyPatch) -> str:
 
 async def sender(_input: AgentInput, callback: ApprovalCallback, _emit: Emit) -> str:
     given = {"header": f"Token {VALUE}", "to": "a"}
-    verdict = await callback("send", given)
+    verdict = await ask_about(callback, "send", given)
     made = verdict.arguments or given
     return f"{made['header'] == f'Token {VALUE}'} {made['to']}" if verdict else "no"
 

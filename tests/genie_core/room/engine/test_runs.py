@@ -93,7 +93,6 @@ class Runner:
         for line in input.query.split(";"):
             tool, path = line.split()
             verdict = await ask_about(callback, tool, {"path": path}, self.schema)
-            assert not isinstance(verdict, bool)
             if verdict:
                 self.done.append((tool, (verdict.arguments or {"path": path})["path"]))
             else:

@@ -8,6 +8,7 @@ from tests.genie_core.room.live_room import loader, opened
 from tests.ports import free_port
 
 from genie_core.agent import AgentInput, ApprovalCallback
+from genie_core.agent.approval import ask_about
 from genie_core.errors import GenieError
 from genie_core.message import Message
 from genie_core.reasoner import Decision, Response
@@ -32,7 +33,7 @@ from genie_core.testing import Emit, ignore_all
 
 
 async def tool_user(input: AgentInput, callback: ApprovalCallback, emit: Emit) -> str:  # noqa: A002 - as in Agent.run
-    verdict = await callback("delete", {"path": input.query})
+    verdict = await ask_about(callback, "delete", {"path": input.query})
     emit("done " if verdict else "kept ")
     return f"deleted {input.query}" if verdict else f"kept it: {verdict.reason}"
 
@@ -360,7 +361,7 @@ async def test_a_call_that_nobody_can_see_is_denied_and_the_agent_goes_on(tmp_pa
             raise RuntimeError("don't look")
 
     async def shy(_input: AgentInput, callback: ApprovalCallback, _emit: Emit) -> str:
-        verdict = await callback("hide", {"what": Shy()})
+        verdict = await ask_about(callback, "hide", {"what": Shy()})
         return f"{bool(verdict)}: {verdict.reason}"
 
     async with opened() as live:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.genie_core.room.live_room import LiveRoom, loader, opened
 
 from genie_core.agent import AgentInput, ApprovalCallback
+from genie_core.agent.approval import ask_about
 from genie_core.message import Message
 from genie_core.reasoner import Decision, Response
 from genie_core.room.client.model import Answer, EngineState
@@ -218,7 +219,7 @@ def off_by(seconds: float) -> Callable[[], float]:
 
 
 async def tool_user(input: AgentInput, callback: ApprovalCallback, emit: Emit) -> str:  # noqa: A002 - as in Agent.run
-    verdict = await callback("delete", {"path": input.query})
+    verdict = await ask_about(callback, "delete", {"path": input.query})
     return f"deleted {verdict.arguments or input.query}" if verdict else "kept it"
 
 

@@ -31,6 +31,7 @@ from genie_core.agent.provider.acp.transport import LONGEST_LINE, LineTransport
 from genie_core.errors import summary
 from genie_core.privacy.redaction import hide_secrets
 from genie_core.runtime.tasks import start_task
+from genie_core.runtime.threads import in_thread
 
 log = logging.getLogger(__name__)
 
@@ -308,7 +309,7 @@ class AgentProcess:
             return confine(Path(self.folder).resolve(), (*_parts_of(path), *self._shown))
 
         try:
-            return await asyncio.to_thread(words)
+            return await in_thread(words)
         except ValueError as error:
             raise self.program.failed("sandbox", str(error)) from error
 

@@ -57,9 +57,9 @@ from genie_core.agent.provider.acp.tool_calls import (
     relative_path,
 )
 from genie_core.agent.provider.acp.tool_server import OfferedTool, is_offered, tool_meant
-from genie_core.agent.provider.approval_answer import as_verdict, denial
+from genie_core.agent.provider.approval_answer import denial
 from genie_core.agent.provider.progress_reporter import ProgressReporter
-from genie_core.errors import GenieError, public_summary, summary, tool_failure
+from genie_core.errors import GenieError, ToolExited, public_summary, summary, tool_failure
 from genie_core.privacy.redaction import hide_secrets
 from genie_core.runtime.progress import Usage, acted, doing, note, plan_note
 from genie_core.runtime.tasks import start_task
@@ -415,7 +415,7 @@ class Run:
 
     async def _ask(self, call: MappedCall, schema: dict[str, Any] | None = None) -> Verdict:
         try:
-            return as_verdict(await ask_about(self._callback, call.name, call.arguments, schema))
+            return await ask_about(self._callback, call.name, call.arguments, schema)
         except Exception as error:
             self._fail(error)  # at once: it ends the run
             raise
@@ -438,6 +438,10 @@ class Run:
                 _line(f"{tool.name}: {summary(error)}"),
             )
             raise RequestError(-32603, tool_failure(error)) from error
+        except (SystemExit, KeyboardInterrupt) as error:
+            exited = ToolExited(tool.name, error)
+            self._fail(exited)
+            raise RequestError(-32603, tool_failure(exited)) from error
 
     async def _read(self, request: ReadTextFileRequest) -> ReadTextFileResponse:
         files, path = self._place(request.path)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -50,7 +50,10 @@ class DefaultAgent(Agent):
 
     A model may be silent for `STALL_TIMEOUT` seconds, unless its client or
     `model_settings.extra_args["timeout"]` set another limit. Its client decides about retries; a
-    request that fails in the end raises `ModelFailed`. Tracing is off.
+    request that fails in the end raises `ModelFailed`. A model that can't stream is asked without.
+
+    Runs are traced as the SDK is set up, by default to OpenAI if there is a key; `tracing=False`
+    turns it off for this agent.
 
     If a tool server is down, the run goes on without its tools and the model is told. If all
     servers are down, the run fails.
@@ -65,6 +68,7 @@ class DefaultAgent(Agent):
         mcp_servers: Sequence[MCPServer] = [],
         *,
         max_turns: int = MAX_TURNS,
+        tracing: bool = True,
         **kwargs: Any,
     ) -> None:
         if handoffs := kwargs.get("handoffs"):
@@ -75,6 +79,7 @@ class DefaultAgent(Agent):
         self._system_prompt = system_prompt
         self._model = model
         self._max_turns = max_turns
+        self._tracing = tracing
         self._agent = agents.Agent[Any](
             **{"name": "agent", **kwargs},
             model=model,
@@ -135,9 +140,7 @@ class DefaultAgent(Agent):
         recorder = RunRecorder()
         self._cut.begin()
         try:
-            # One trace that is off covers everything below it, whatever the SDK's settings are.
-            # The SDK's `trace` would warn of the one that a parent's run has begun.
-            with get_trace_provider().create_trace("genie", disabled=True):
+            with self._traced():
                 gate = OpenAIApprovalGate(callback, recorder)
                 model = ObservedOpenAIModel(self._resolved(), self._model_name, self._cut)
                 agent = await self._prepared(query, gate, model)
@@ -159,6 +162,16 @@ class DefaultAgent(Agent):
                 await self._close()
         self._keep(items)
         return CutAnswer(answer) if model.was_cut else answer
+
+    def _traced(self) -> AbstractContextManager[Any]:
+        """Return the context of a run.
+
+        One trace that is off covers everything below it, whatever the SDK's settings are. The
+        SDK's `trace` would warn of the one that a parent's run has begun.
+        """
+        if self._tracing:
+            return nullcontext()
+        return get_trace_provider().create_trace("genie", disabled=True)
 
     def _keep(self, items: list[Any]) -> None:
         """Keep a run's items, and as much of the earlier conversation as fits the window."""

@@ -26,7 +26,7 @@ from agents import (
 from agents.tool_context import ToolContext
 
 from genie_core.agent.approval import ApprovalCallback, Verdict, ask_about, described
-from genie_core.agent.provider.approval_answer import InvalidArgumentsError, as_verdict, denial
+from genie_core.agent.provider.approval_answer import InvalidArgumentsError, denial
 from genie_core.agent.provider.masking import masked
 from genie_core.agent.provider.openai.arguments import UnfitArguments, objections, parsed
 from genie_core.agent.provider.openai.builtin_tools import BuiltinToolGate
@@ -159,4 +159,4 @@ class OpenAIApprovalGate:
     async def _verdict(
         self, name: str, arguments: dict[str, Any], schema: dict[str, Any] | None = None
     ) -> Verdict:
-        return as_verdict(await ask_about(self.ask, name, arguments, schema))
+        return await ask_about(self.ask, name, arguments, schema)

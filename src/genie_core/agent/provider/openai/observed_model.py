@@ -1,6 +1,7 @@
 """A model whose requests are reported, counted and kept within its window."""
 
 import copy
+import inspect
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
@@ -12,7 +13,12 @@ import agents
 from agents import Model, ModelResponse, OpenAIChatCompletionsModel
 from agents.retry import ModelRetryAdvice, ModelRetryAdviceRequest
 from openai import OpenAIError
-from openai.types.responses import Response, ResponseCompletedEvent, ResponseIncompleteEvent
+from openai.types.responses import (
+    Response,
+    ResponseCompletedEvent,
+    ResponseIncompleteEvent,
+    ResponseUsage,
+)
 
 from genie_core.agent.provider.openai.attachments import Item
 from genie_core.agent.provider.openai.errors import model_failed
@@ -20,7 +26,7 @@ from genie_core.agent.provider.openai.history import count_turns, without_turns
 from genie_core.agent.provider.overflow import ShortenedHistory
 from genie_core.agent.provider.prices import cost_of
 from genie_core.agent.provider.progress_reporter import CALL, ProgressReporter
-from genie_core.agent.provider.retries import tell_of_retries
+from genie_core.agent.provider.retries import know_platform, tell_of_retries
 from genie_core.runtime.progress import Usage, doing, spent
 
 _PROVIDER: Final = "openai"
@@ -69,7 +75,7 @@ class ObservedOpenAIModel(Model):
         options |= zip(_PARAMETERS, given, strict=False)
         items = _items(options["input"])
         while True:
-            began = self._ask(items)
+            began = await self._ask(items)
             try:
                 response = await self._wrapped.get_response(
                     **{**options, "input": self._sent(items)}
@@ -86,10 +92,10 @@ class ObservedOpenAIModel(Model):
         options |= zip(_PARAMETERS, given, strict=False)
         items = _items(options["input"])
         while True:
-            began = self._ask(items)
-            stream: Any = self._wrapped.stream_response(**{**options, "input": self._sent(items)})
+            began = await self._ask(items)
             follower = _Follower()
             try:
+                stream = await self._streamed({**options, "input": self._sent(items)})
                 async with aclosing(stream):
                     async for event in stream:
                         follower.take(event)
@@ -98,6 +104,11 @@ class ObservedOpenAIModel(Model):
                             yield _completed(event)
                             return
                         yield event
+            except NotImplementedError:  # it can't stream
+                if follower.began:
+                    raise
+                yield _whole(await self.get_response(**options))
+                return
             except OpenAIError as error:
                 if follower.began or not self._gives_way(error, items):
                     raise
@@ -107,9 +118,14 @@ class ObservedOpenAIModel(Model):
                 if follower.began:
                     self._note(follower.usage, began, items, follower.outputs)
 
-    def _ask(self, items: Sequence[Item]) -> float:
+    async def _streamed(self, options: dict[str, Any]) -> Any:
+        stream: Any = self._wrapped.stream_response(**options)
+        return await stream if inspect.isawaitable(stream) else stream  # a coroutine only raises
+
+    async def _ask(self, items: Sequence[Item]) -> float:
         """Prepare a request; return its start time."""
         tell_of_retries(self._client)
+        await know_platform(self._client)
         if self._cut.is_too_long(self._name, _PROVIDER, [*map(_size, items)]):
             self._cut.deepen(count_turns(items))
         doing("asking")
@@ -238,6 +254,25 @@ def _completed(event: ResponseIncompleteEvent) -> ResponseCompletedEvent:
         type="response.completed",
         response=event.response,
         sequence_number=event.sequence_number,
+    )
+
+
+def _whole(response: ModelResponse) -> ResponseCompletedEvent:
+    """Return the end of a stream that had nothing before it."""
+    usage = response.usage
+    whole = Response.model_construct(
+        id=response.response_id or "",
+        output=list(response.output),
+        usage=ResponseUsage(
+            input_tokens=usage.input_tokens,
+            input_tokens_details=usage.input_tokens_details,
+            output_tokens=usage.output_tokens,
+            output_tokens_details=usage.output_tokens_details,
+            total_tokens=usage.total_tokens,
+        ),
+    )
+    return ResponseCompletedEvent.model_construct(
+        type="response.completed", response=whole, sequence_number=0
     )
 
 

@@ -39,7 +39,12 @@ from genie_core.agent.provider.instructions import preferring
 from genie_core.agent.provider.progress_reporter import CALL, ProgressReporter
 from genie_core.agent.provider.pydantic_ai.approval_gate import ApprovalGate
 from genie_core.agent.provider.pydantic_ai.attachments import prompt_with
-from genie_core.agent.provider.pydantic_ai.errors import failures_told, silence_limit, with_limit
+from genie_core.agent.provider.pydantic_ai.errors import (
+    failures_told,
+    silence_limit,
+    unwrapped,
+    with_limit,
+)
 from genie_core.agent.provider.pydantic_ai.history import PydanticHistory
 from genie_core.agent.provider.pydantic_ai.naming import model_named
 from genie_core.agent.provider.pydantic_ai.observed_model import ObservedModel
@@ -262,9 +267,8 @@ def _feel(pulse: ProgressReporter, event: AgentStreamEvent) -> None:
 
 
 def _can_stream(model: Model) -> bool:
-    if getattr(model, "stream_function", True) is None:  # a FunctionModel without one
-        return False
-    return type(model).request_stream is not Model.request_stream
+    """Whether it may be tried; a model that then says it can't is asked without streaming."""
+    return getattr(unwrapped(model), "stream_function", True) is not None  # a FunctionModel's
 
 
 def _was_cut(response: ModelResponse) -> bool:

@@ -23,21 +23,20 @@ from pydantic_core import to_jsonable_python
 from genie_core.agent.approval import ApprovalCallback, ask_about, described
 from genie_core.agent.provider.approval_answer import (
     InvalidArgumentsError,
-    as_verdict,
     complaints,
     denial,
 )
 from genie_core.agent.provider.masking import masked
 from genie_core.agent.provider.progress_reporter import CallReporter
 from genie_core.agent.provider.pydantic_ai.servers import ServerOut
-from genie_core.errors import GenieError, public_summary, summary, tool_failure
+from genie_core.errors import GenieError, ToolExited, public_summary, summary, tool_failure
 from genie_core.privacy.redaction import mask_known
 from genie_core.runtime.progress import doing, note
 
 log = logging.getLogger(__name__)
 
-_PASSED_ON: Final = (CallDeferred, ApprovalRequired, RunCancelled)
-"""Exceptions by which a tool addresses pydantic-ai; failures of agents that it runs are not."""
+_PASSED_ON: Final = (CallDeferred, ApprovalRequired, RunCancelled, ToolExited)
+"""Exceptions that end the run; failures of agents that a tool runs do not."""
 
 
 @dataclass
@@ -81,7 +80,7 @@ class _GatedToolset(WrapperToolset[Any]):
         shown = to_jsonable_python(tool_args, fallback=repr)
         definition = tool.tool_def
         schema = described(definition.parameters_json_schema, definition.description)
-        verdict = as_verdict(await ask_about(self.ask, name, shown, schema))
+        verdict = await ask_about(self.ask, name, shown, schema)
         if not verdict:
             return ToolDenied(denial(verdict))
         try:

@@ -16,14 +16,19 @@ from pydantic_ai.messages import (
     ToolReturnPart,
     UserPromptPart,
 )
-from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
+from pydantic_ai.models import (
+    CompletedStreamedResponse,
+    Model,
+    ModelRequestParameters,
+    StreamedResponse,
+)
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import RunContext
 
 from genie_core.agent.provider.overflow import ShortenedHistory
 from genie_core.agent.provider.pydantic_ai.errors import trouble_of, unwrapped
-from genie_core.agent.provider.retries import tell_of_retries
+from genie_core.agent.provider.retries import know_platform, tell_of_retries
 from genie_core.runtime.progress import Usage, doing, spent
 
 
@@ -53,7 +58,7 @@ class ObservedModel(WrapperModel):
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
         while True:
-            began = self._ask(messages)
+            began = await self._ask(messages)
             try:
                 response = await self.wrapped.request(
                     without_turns(messages, self._cut.turns),
@@ -75,18 +80,29 @@ class ObservedModel(WrapperModel):
         model_request_parameters: ModelRequestParameters,
         run_context: RunContext[Any] | None = None,
     ) -> AsyncGenerator[StreamedResponse]:
-        """Forward the request. A stream that ends early counts up to that point."""
+        """Forward the request. A stream that ends early counts up to that point.
+
+        A model that can't stream is asked without.
+        """
         async with AsyncExitStack() as stack:
             while True:
-                began = self._ask(messages)
-                opening = self.wrapped.request_stream(
-                    without_turns(messages, self._cut.turns),
-                    model_settings,
-                    model_request_parameters,
-                    run_context,
-                )
+                began = await self._ask(messages)
                 try:
+                    opening = self.wrapped.request_stream(
+                        without_turns(messages, self._cut.turns),
+                        model_settings,
+                        model_request_parameters,
+                        run_context,
+                    )
                     response = await stack.enter_async_context(opening)
+                except NotImplementedError:
+                    whole = await self.request(messages, model_settings, model_request_parameters)
+                    yield CompletedStreamedResponse(
+                        whole,
+                        model_request_parameters=model_request_parameters,
+                        replay_events=True,
+                    )
+                    return
                 except ModelAPIError as error:
                     if not self._gives_way(error, messages):
                         raise
@@ -97,10 +113,12 @@ class ObservedModel(WrapperModel):
             finally:
                 self._note(response.get(), began, len(messages))
 
-    def _ask(self, messages: Sequence[ModelMessage]) -> float:
+    async def _ask(self, messages: Sequence[ModelMessage]) -> float:
         """Prepare a request; return its start time."""
         model = unwrapped(self.wrapped)
-        tell_of_retries(getattr(model, "client", None))
+        client = getattr(model, "client", None)
+        tell_of_retries(client)
+        await know_platform(client)
         if self._cut.is_too_long(model.model_name, model.system, [*map(_size, messages)]):
             self._cut.deepen(count_turns(messages))
         doing("asking")

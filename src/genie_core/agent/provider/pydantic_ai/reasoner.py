@@ -21,7 +21,7 @@ from genie_core.agent.provider.reasoner_history import latest_turns, read_histor
 from genie_core.agent.provider.reasoner_prompt import MAX_MESSAGES, reasoner_prompt
 from genie_core.errors import ModelFailed
 from genie_core.message import Message
-from genie_core.reasoner.base import Decision, GroupReasoner, Response
+from genie_core.reasoner.base import GroupReasoner, Response
 
 DEFAULT_MODEL: Final = "google:gemini-3-flash-preview"
 """The default model of a reasoner."""
@@ -125,9 +125,7 @@ class DefaultGroupReasoner(GroupReasoner):
         added = to_json([without_prompt(each) for each in result.new_messages()])
         self._unsaved.append({"messages": added, "processed": self._processed})
         said: ReasonedResponse = result.output
-        return Response(
-            Decision(said.decision.value), said.query, said.receiver or None, said.reason
-        )
+        return Response(said.decision, said.query, said.receiver or None, said.reason)
 
     async def _decided(
         self, updates: list[Message], most: int

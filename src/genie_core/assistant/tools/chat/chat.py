@@ -4,7 +4,6 @@ The engine gives agents a tool that returns the whole chat as JSON. These tools 
 a model need not read all of it.
 """
 
-import asyncio
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from genie_core.assistant.tools.output import (
     terms_of,
 )
 from genie_core.message import SYSTEM
+from genie_core.runtime.threads import in_thread
 
 FetchMessages = Callable[[], Awaitable[str]]
 """The engine's `get_group_chat_messages`: all messages as a JSON array, oldest first."""
@@ -71,7 +71,7 @@ class Chat:
         if not terms:
             return "Cannot search: no words are given."
         content = await self.fetch()
-        return await asyncio.to_thread(_search, content, terms, limit, include_assistant)
+        return await in_thread(_search, content, terms, limit, include_assistant)
 
     async def summarise_chat(self, count: int = 50) -> str:
         """Summarise the latest messages of this group chat by quoting their key sentences verbatim.
@@ -79,7 +79,7 @@ class Chat:
         Args:
             count: How many of the latest messages to read, at most 500.
         """
-        return await asyncio.to_thread(_summarise, await self.fetch(), count)
+        return await in_thread(_summarise, await self.fetch(), count)
 
 
 def _search(content: str, terms: list[str], limit: int, include_assistant: bool) -> str:  # noqa: FBT001 — to_thread passes by position

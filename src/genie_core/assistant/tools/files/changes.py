@@ -9,10 +9,10 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePath
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -58,7 +58,9 @@ class FileChange(msgspec.Struct, frozen=True, omit_defaults=True):
 
     `path` is relative to the workspace at `folder`. `before` and `after` are SHA-256 digests of the
     contents, empty if there was no file. `at` is in seconds since the epoch. `approval` is the id
-    of the request that allowed the tool call.
+    of the request that allowed the tool call. Changes of one call are undone together: `first` is
+    the number of the first of them, 0 for a call with one change. `mode` are the permissions of a
+    file that was removed.
     """
 
     number: int
@@ -69,6 +71,17 @@ class FileChange(msgspec.Struct, frozen=True, omit_defaults=True):
     after: str
     approval: str = ""
     undone: bool = False
+    first: int = 0
+    mode: int = 0
+
+
+class Replaced(NamedTuple):
+    """The contents of a file before and after; None if there is no file."""
+
+    file: Path
+    before: bytes | None
+    after: bytes | None
+    mode: int = 0
 
 
 class FileChanges:
@@ -83,28 +96,31 @@ class FileChanges:
         self._sizes: dict[str, int] = {}  # of the kept contents, the oldest first
 
     @contextmanager
-    def kept(
-        self, workspace: Workspace, file: Path, before: bytes | None, after: bytes
-    ) -> Iterator[None]:
-        """Keep what a file has, while the block changes it. If the block fails, nothing changed.
+    def kept(self, workspace: Workspace, replaced: Sequence[Replaced]) -> Iterator[None]:
+        """Keep what files have, while the block changes them. If the block fails, nothing changed.
 
         Raises:
             AccessRefused: it can't be kept; the block does not run.
         """
-        if self.folder is None or before == after:
+        wanted = [each for each in replaced if each.before != each.after]
+        if self.folder is None or not wanted:
             yield
             return
+        changes: list[FileChange] = []
         try:
-            change = self._keep(self.folder, workspace, file, before, after)
+            for each in wanted:
+                first = changes[0].number if changes else 0
+                changes.append(self._keep(self.folder, workspace, each, first))
         except (OSError, ValueError) as error:  # a ValueError for a name that is no valid text
-            name, why = workspace.name(file), reason(error)
+            self._mark_undone(*changes)
+            name, why = workspace.name(each.file), reason(error)
             raise AccessRefused(
                 f"what {name!r} has now can't be kept for undo ({why}), so it was not changed"
             ) from error
         try:
             yield
         except BaseException:
-            self._mark_undone(change)
+            self._mark_undone(*changes)
             raise
 
     def plan(self, workspace: Workspace | None, file: str = "", approval: str = "") -> UndoPlan:
@@ -113,34 +129,59 @@ class FileChanges:
         Changes whose file has its earlier content anyway are left out. Raises `UndoRefused`.
         """
         with write_lock, _refusals():
-            workspace, change = self._latest(workspace, file, approval)
-            now, then = self._contents(workspace, change)
-            name = workspace.name(workspace.root / change.path)
-            return UndoPlan(
-                change.number, name, change.at, _difference(now, then, name), then is None
-            )
+            workspace, changes = self._latest(workspace, file, approval)
+            diffs, created = [], 0
+            for change in changes:
+                now, then = self._contents(workspace, change)
+                name = workspace.name(workspace.root / change.path)
+                diffs.append(_difference(now, then, name))
+                created += then is None
+            if len(changes) > 1:
+                name = f"{len(changes)} files"
+                diffs.insert(0, f"--- {name}\n+++ {name}")
+            last = changes[-1]
+            return UndoPlan(last.number, name, last.at, "\n".join(diffs), created == len(changes))
 
     def undo(self, workspace: Workspace | None, number: int) -> None:
-        """Bring back what a file had before a change, or remove it if there was none.
+        """Bring back what files had before a call, or remove them if there were none.
 
         Raises:
-            UndoRefused: nothing has changed.
+            UndoRefused: nothing has changed, or, if the system fails, not all of the files.
         """
         with write_lock, _refusals():
             change = self._loaded().get(number)
             if change is None or change.undone or workspace is None:
                 raise UndoRefused("that change is undone already")
-            _, then = self._contents(workspace, change)
-            file = workspace.root / change.path
-            if then is None:
-                workspace.remove(file)
-            else:
-                workspace.write_bytes(file, then, replace=True)
-            self._mark_undone(change)
+            changes = self._together(workspace, change)
+            contents = [self._contents(workspace, each) for each in changes]
+            for each, (now, then) in zip(changes, contents, strict=True):
+                self._bring_back(workspace, each, now, then)
+                self._mark_undone(each)
+
+    def _bring_back(
+        self, workspace: Workspace, change: FileChange, now: bytes | None, then: bytes | None
+    ) -> None:
+        file = workspace.root / change.path
+        if then is not None:
+            mode = change.mode or None
+            workspace.write_bytes(file, then, replace=now is not None, mode=mode)
+        elif now is not None:
+            workspace.remove(file)
+
+    def _together(self, workspace: Workspace, change: FileChange) -> list[FileChange]:
+        """Return the changes of the call that made this one that are not undone."""
+        first = change.first or change.number
+        return [
+            each
+            for each in self._loaded().values()
+            if not each.undone
+            and first in (each.first, each.number)
+            and _digest(_current(workspace, each)) != each.before
+        ]
 
     def _latest(
         self, workspace: Workspace | None, file: str, approval: str
-    ) -> tuple[Workspace, FileChange]:
+    ) -> tuple[Workspace, list[FileChange]]:
         changes = self._loaded()
         if workspace is None:
             raise UndoRefused(NO_CHANGE.format("a file"))
@@ -153,14 +194,16 @@ class FileChanges:
                 and approval in ("", change.approval)
                 and _digest(_current(workspace, change)) != change.before
             ):
-                return workspace, change
+                return workspace, self._together(workspace, change)
         raise UndoRefused(NO_CHANGE.format(file or ("this call" if approval else "a file")))
 
-    def _contents(self, workspace: Workspace, change: FileChange) -> tuple[bytes, bytes | None]:
+    def _contents(
+        self, workspace: Workspace, change: FileChange
+    ) -> tuple[bytes | None, bytes | None]:
         """Return the content now and before; raise `UndoRefused` unless it is as the tool left it."""
         name = workspace.name(workspace.root / change.path)
         now = _current(workspace, change)
-        if now is None:
+        if now is None and change.after:
             raise UndoRefused(f"{name} is gone; {self._where(change)}")
         if _digest(now) != change.after:
             raise UndoRefused(f"{name} has changed since; {self._where(change)}")
@@ -193,20 +236,22 @@ class FileChanges:
         return self.folder / digest
 
     def _keep(
-        self, folder: Path, workspace: Workspace, file: Path, before: bytes | None, after: bytes
+        self, folder: Path, workspace: Workspace, replaced: Replaced, first: int
     ) -> FileChange:
         changes = self._loaded()
         make_private_folder(folder)
-        if before:
-            self._keep_content(before)
+        if replaced.before:
+            self._keep_content(replaced.before)
         change = FileChange(
             max(changes, default=0) + 1,
             time.time(),
             str(workspace.root),
-            file.relative_to(workspace.root).as_posix(),
-            _digest(before),
-            _digest(after),
+            workspace.key(replaced.file),
+            _digest(replaced.before),
+            _digest(replaced.after),
             approval_id.get(),
+            first=first,
+            mode=replaced.mode,
         )
         append_line(folder / RECORDS_NAME, msgspec.json.encode(change) + b"\n")
         changes[change.number] = change
@@ -224,14 +269,15 @@ class FileChanges:
             self._path(oldest).unlink(missing_ok=True)
             del self._sizes[oldest]
 
-    def _mark_undone(self, change: FileChange) -> None:
-        """Mark a change. If that can't be written, its file's content still shows it."""
-        undone = msgspec.structs.replace(change, undone=True)
-        self._loaded()[change.number] = undone
-        try:
-            append_line(self._path(RECORDS_NAME), msgspec.json.encode(undone) + b"\n")
-        except OSError:
-            logger.warning("can't record that a change is undone", exc_info=True)
+    def _mark_undone(self, *changes: FileChange) -> None:
+        """Mark changes. If that can't be written, the contents of their files still show it."""
+        for change in changes:
+            undone = msgspec.structs.replace(change, undone=True)
+            self._loaded()[change.number] = undone
+            try:
+                append_line(self._path(RECORDS_NAME), msgspec.json.encode(undone) + b"\n")
+            except OSError:
+                logger.warning("can't record that a change is undone", exc_info=True)
 
     def _loaded(self) -> dict[int, FileChange]:
         """Return the changes by number, the oldest first; read them first if necessary."""
@@ -256,9 +302,9 @@ def _current(workspace: Workspace, change: FileChange) -> bytes | None:
     return workspace.read_bytes(file, MAX_FILE_BYTES + 1)
 
 
-def _difference(now: bytes, then: bytes | None, name: str) -> str:
-    old, new = whole_text(now), whole_text(then or b"")
-    sizes = f"{len(now):,} bytes → {len(then or b''):,} bytes"
+def _difference(now: bytes | None, then: bytes | None, name: str) -> str:
+    old, new = whole_text(now or b""), whole_text(then or b"")
+    sizes = f"{len(now or b''):,} bytes → {len(then or b''):,} bytes"
     if old is None or new is None:
         return f"binary, {sizes}"
     return unified_diff(old, new, name) or sizes

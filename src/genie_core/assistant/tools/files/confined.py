@@ -51,10 +51,9 @@ def folder_at(root: Path, parts: Sequence[str], *, create: bool = False) -> Iter
 
 
 def entries_of(folder: int) -> list[FolderEntry]:
-    """List the visible entries of an open folder by name."""
+    """List the entries of an open folder by name."""
     with os.scandir(folder) as found:
-        entries = [_entry(each) for each in found if not each.name.startswith(".")]
-    return sorted(entries)
+        return sorted(map(_entry, found))
 
 
 def take_file(folder: int, name: str, limit: int) -> bytes:
@@ -68,8 +67,12 @@ def take_file(folder: int, name: str, limit: int) -> bytes:
         os.close(descriptor)
 
 
-def put_file(folder: int, name: str, content: bytes, *, replace: bool) -> None:
+def put_file(
+    folder: int, name: str, content: bytes, *, replace: bool, mode: int | None = None
+) -> None:
     """Write a file atomically: readers see the old content or the new one.
+
+    A new file gets the permissions `mode`, or those that new files get here.
 
     Raises `OSError` and changes nothing if the target is not a regular file or is write-protected,
     `FileExistsError` if it exists and `replace` is false.
@@ -77,7 +80,8 @@ def put_file(folder: int, name: str, content: bytes, *, replace: bool) -> None:
     old = _mode(folder, name)
     if old is not None and not replace:
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), name)
-    mode = _reserve(folder, name) if old is None else old
+    reserved = _reserve(folder, name) if old is None else old
+    mode = reserved if old is not None or mode is None else mode
     temporary = f".{token_hex(8)}.new"
     try:
         descriptor = os.open(temporary, _NEW, 0o600, dir_fd=folder)
@@ -97,9 +101,28 @@ def put_file(folder: int, name: str, content: bytes, *, replace: bool) -> None:
 
 def drop_file(folder: int, name: str) -> None:
     """Remove a file. Raises `OSError` unless it is a regular file that may be replaced."""
-    if _mode(folder, name) is None:
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+    file_mode(folder, name)
     os.unlink(name, dir_fd=folder)
+
+
+def move_file(folder: int, name: str, to_folder: int, to: str) -> None:
+    """Move a regular file. Raises `OSError` and changes nothing if there is something at `to`."""
+    file_mode(folder, name)
+    _reserve(to_folder, to)
+    try:
+        os.replace(name, to, src_dir_fd=folder, dst_dir_fd=to_folder)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(to, dir_fd=to_folder)
+        raise
+
+
+def file_mode(folder: int, name: str) -> int:
+    """Return the permissions of a regular file that may be replaced. Raises `OSError`."""
+    mode = _mode(folder, name)
+    if mode is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+    return mode
 
 
 def _entry(found: "os.DirEntry[str]") -> FolderEntry:

@@ -7,7 +7,16 @@ from pathlib import Path
 from typing import Final, TypeVarTuple
 
 from genie_core.assistant.tools.files.confined import FolderEntry
-from genie_core.assistant.tools.files.walk import Walk, left_out, rules_above, with_own_rules
+from genie_core.assistant.tools.files.prefilter import find_ripgrep, literal_of_text
+from genie_core.assistant.tools.files.walk import (
+    Walk,
+    fits_name,
+    left_out,
+    rules_above,
+    some,
+    why_left_out,
+    with_own_rules,
+)
 from genie_core.assistant.tools.files.workspace import (
     MAX_FILE_BYTES,
     AccessRefused,
@@ -24,6 +33,7 @@ MAX_ENTRIES: Final = 200
 MAX_LINES: Final = 400
 MAX_CHARS: Final = 20_000
 MAX_HITS: Final = 50
+MAX_FOUND: Final = 100
 MAX_HIT_CHARS: Final = 200
 SECONDS: Final = 15.0
 """Time limit for listing and searching."""
@@ -39,8 +49,8 @@ class Files:
         """List the files and folders in a folder of the workspace.
 
         Args:
-            folder: Path relative to the workspace, empty for the workspace itself. Hidden files and
-                files excluded by .gitignore are left out; name an excluded folder to list it.
+            folder: Path relative to the workspace, empty for the workspace itself. What .gitignore
+                excludes is left out; name an excluded folder to list it.
         """
         return await self._isolated(listed, folder)
 
@@ -57,21 +67,31 @@ class Files:
     async def search_files(self, text: str, folder: str = "") -> str:
         """Search text files in the workspace for lines that contain a text.
 
-        Hidden files and files excluded by .gitignore are left out; name an excluded file or folder
-        to search it. If the search reaches a limit, the result says where it stopped.
+        Leaves out what .gitignore excludes and installed packages, unless it is named. The result
+        says where the search stopped if it reached a limit.
 
         Args:
             text: The text to search for; case does not matter. No wildcards.
             folder: Search only below this folder, or in this file, relative to the workspace.
         """
-        return await self._isolated(lines_with, folder, text)
+        return await self._isolated(lines_with, folder, text, find_ripgrep(self.workspace.root))
+
+    async def find_files(self, name: str, folder: str = "") -> str:
+        """Find files of the workspace by name. Leaves out what `search_files` does.
+
+        Args:
+            name: A pattern such as "test_*.py" or "src/**/*.toml", or letters that the path has in
+                this order, such as "usrctl" for "user_control.py".
+            folder: Search only below this folder, relative to the workspace.
+        """
+        return await self._isolated(named, folder, name)
 
     async def _isolated(
-        self, work: Callable[[list[object], str, *Ts], str], folder: str, *named: *Ts
+        self, work: Callable[[list[object], str, *Ts], str], folder: str, *others: *Ts
     ) -> str:
         """Run work in a process that can be ended: .gitignore patterns decide how long it takes."""
         try:
-            return noted(await isolated(SECONDS, work, self.workspace.packed, folder, *named))
+            return noted(await isolated(SECONDS, work, self.workspace.packed, folder, *others))
         except (TookTooLong, WorkFailed):
             where = repr(folder) if folder.strip() else "the workspace"
             return cannot(f"{where} took more than {SECONDS:g} seconds; name a folder inside it")
@@ -137,24 +157,30 @@ def listed(packed: list[object], folder: str) -> str:
     if not place.is_dir():
         return cannot(f"{folder!r} is a file, not a folder")
     rules = with_own_rules(rules_above(workspace, place), workspace, place)
-    entries, ignored = list[FolderEntry](), list[str]()
+    entries, ignored, hidden = list[FolderEntry](), list[str](), list[str]()
     for entry in workspace.entries(place):
         path, is_folder = place / entry.name, entry.kind == "folder"
-        if rules.ignore(path, folder=is_folder):
-            ignored.append(workspace.name(path) + "/" * is_folder)
-        else:
-            entries.append(entry)
+        name = workspace.name(path) + "/" * is_folder
+        match why_left_out(path, entry, rules):
+            case "" | "generated":
+                entries.append(entry)
+            case "ignored":
+                ignored.append(name)
+            case "hidden":
+                hidden.append(name)
     lines = [_entry(workspace, place / entry.name, entry) for entry in entries[:MAX_ENTRIES]]
     if len(entries) > MAX_ENTRIES:
         lines.append(f"- and {len(entries) - MAX_ENTRIES} more")
     count = "1 entry" if len(entries) == 1 else f"{len(entries):,} entries"
     heading = f"{_titled(folder)} has {count}:" if entries else f"{_titled(folder)} is empty."
-    if ignored and not entries:
+    if (ignored or hidden) and not entries:
         heading = f"{_titled(folder)} has no entries to list."
-    return "\n".join([heading, *lines, *(["", left_out(ignored)] if ignored else [])])
+    notes = [left_out(ignored)] if ignored else []
+    notes += [f"Left out as hidden: {some(hidden)}."] if hidden else []
+    return "\n".join([heading, *lines, *([""] if notes else []), *notes])
 
 
-def lines_with(packed: list[object], folder: str, text: str) -> str:
+def lines_with(packed: list[object], folder: str, text: str, ripgrep: str = "") -> str:
     """Do the work of `search_files`, without a time limit."""
     workspace, needle = Workspace.unpacked(packed), text.strip().casefold()
     if not needle:
@@ -164,7 +190,7 @@ def lines_with(packed: list[object], folder: str, text: str) -> str:
     except AccessRefused as refusal:
         return cannot(str(refusal))
     hits: list[str] = []
-    for name, content in walk.texts():
+    for name, content in walk.texts(literal=literal_of_text(needle), ripgrep=ripgrep):
         hits += [
             f"{name}:{number}: {line.strip()[:MAX_HIT_CHARS]}"
             for number, line in enumerate(content.splitlines(), 1)
@@ -173,7 +199,47 @@ def lines_with(packed: list[object], folder: str, text: str) -> str:
         if len(hits) > MAX_HITS:
             walk.stop(name, f"{MAX_HITS} matches")
             break
-    return "\n".join([*_found(text.strip(), hits, walk.searched), *walk.notes()])
+    return "\n".join([*_found(text.strip(), hits, walk), *walk.notes()])
+
+
+def named(packed: list[object], folder: str, name: str) -> str:
+    """Do the work of `find_files`, without a time limit."""
+    workspace, wanted = Workspace.unpacked(packed), name.strip()
+    if not wanted or len(wanted) > MAX_HIT_CHARS:
+        return cannot(f"the name to find is {'too long' if wanted else 'empty'}")
+    try:
+        walk = Walk(workspace, workspace.resolve(folder))
+    except AccessRefused as refusal:
+        return cannot(str(refusal))
+    paths = list(walk.names())
+    if set("*?[") & set(wanted):
+        found = [path for path in paths if fits_name(path, wanted)]
+    else:
+        ranks = {path: closeness(path, wanted) for path in paths}
+        found = sorted((path for path in paths if ranks[path]), key=lambda path: -ranks[path])
+    among = f"({counted(len(paths), 'file')} looked at)"
+    if not found:
+        return "\n".join([f"{walk.none('file is named')} {wanted!r} {among}.", *walk.notes()])
+    more = [f"and {len(found) - MAX_FOUND:,} more"] if len(found) > MAX_FOUND else []
+    heading = f"{counted(len(found), 'file')} for {wanted!r} {among}:"
+    return "\n".join([heading, *fenced(found[:MAX_FOUND]), *more, *walk.notes()])
+
+
+def closeness(path: str, letters: str) -> int:
+    """Rank how well a path fits letters that it must have in their order; 0 if it lacks one."""
+    lower, wanted = path.casefold(), letters.casefold()
+    base = lower.rpartition("/")[2]
+    for rank, fits in enumerate(
+        (base == wanted, base.startswith(wanted), wanted in base, wanted in lower)
+    ):
+        if fits:
+            return 6 - rank
+    return 2 if _has_in_order(base, wanted) else int(_has_in_order(lower, wanted))
+
+
+def _has_in_order(text: str, letters: str) -> bool:
+    rest = iter(text)
+    return all(letter in rest for letter in letters if not letter.isspace())
 
 
 def _entry(workspace: Workspace, path: Path, entry: FolderEntry) -> str:
@@ -190,10 +256,10 @@ def _entry(workspace: Workspace, path: Path, entry: FolderEntry) -> str:
     return f"- {name} ({'unreadable' if entry.size is None else size(entry.size)})"
 
 
-def _found(text: str, hits: list[str], searched: int) -> list[str]:
-    among = f"({counted(searched, 'file')} searched)"
+def _found(text: str, hits: list[str], walk: Walk) -> list[str]:
+    among = f"({counted(walk.searched, 'file')} searched)"
     if not hits:
-        return [f"No line contains {text!r} {among}."]
+        return [f"{walk.none('line contains')} {text!r} {among}."]
     count = f"More than {MAX_HITS}" if len(hits) > MAX_HITS else str(len(hits))
     noun = "line contains" if len(hits) == 1 else "lines contain"
     return [f"{count} {noun} {text!r} {among}:", *fenced(hits[:MAX_HITS])]

@@ -7,10 +7,10 @@ be ended.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Final
 
-from genie_core.assistant.tools.files.walk import Walk
+from genie_core.assistant.tools.files.prefilter import find_ripgrep, literal_of
+from genie_core.assistant.tools.files.walk import Walk, fits_name
 from genie_core.assistant.tools.files.workspace import AccessRefused, Workspace
 from genie_core.assistant.tools.output import cannot, counted, fenced, noted
 from genie_core.assistant.tools.shell.worker_process import TookTooLong, WorkFailed, isolated
@@ -39,8 +39,8 @@ class Grep:
     ) -> str:
         r"""Search text files in the workspace for lines that match a regular expression.
 
-        Hidden files and files excluded by .gitignore are left out; name an excluded file or folder
-        to search it. If the search reaches a limit, the result says where it stopped.
+        Leaves out what .gitignore excludes and installed packages, unless it is named. The result
+        says where the search stopped if it reached a limit.
 
         Args:
             pattern: A Python regular expression, for example "def \w+_name\(". It is matched line by
@@ -53,11 +53,10 @@ class Grep:
         """
         if len(pattern) > MAX_PATTERN_CHARS:
             return cannot(f"the pattern has more than {MAX_PATTERN_CHARS:,} characters")
-        packed = self.workspace.packed
+        packed, ripgrep = self.workspace.packed, find_ripgrep(self.workspace.root)
+        named = (pattern, folder, files, ignore_case, context, ripgrep)
         try:
-            result = await isolated(
-                self.seconds, matching_lines, packed, pattern, folder, files, ignore_case, context
-            )
+            result = await isolated(self.seconds, matching_lines, packed, *named)
         except TookTooLong:
             return cannot(
                 f"searching for {pattern!r} took more than {self.seconds:g} seconds; use a simpler "
@@ -77,6 +76,7 @@ def matching_lines(
     files: str,
     ignore_case: bool,  # noqa: FBT001 — passed on by position
     context: int,
+    ripgrep: str = "",
 ) -> str:
     """Do the work of `grep_files`, without a time limit."""
     workspace = Workspace.unpacked(packed)
@@ -87,14 +87,17 @@ def matching_lines(
         return cannot(f"{pattern!r} is not a valid regular expression: {error}")
     except AccessRefused as refusal:
         return cannot(str(refusal))
-    walk = Walk(workspace, place)
-    return _report(expression, walk, files, max(0, min(context, MAX_CONTEXT)))
+    walk, literal = Walk(workspace, place), literal_of(pattern, ignore_case=ignore_case)
+    texts = walk.texts(lambda name: fits_name(name, files), literal, ripgrep)
+    return _report(expression, walk, texts, max(0, min(context, MAX_CONTEXT)))
 
 
-def _report(expression: re.Pattern[str], walk: Walk, files: str, context: int) -> str:
+def _report(
+    expression: re.Pattern[str], walk: Walk, texts: Iterator[tuple[str, str]], context: int
+) -> str:
     groups: list[list[str]] = []
     matches = 0
-    for name, text in walk.texts(lambda name: _fits(name, files)):
+    for name, text in texts:
         lines = text.splitlines()
         hits = [place for place, line in enumerate(lines) if expression.search(line)]
         groups += _groups(name, lines, hits[: MAX_MATCHES - matches], context, expression)
@@ -104,18 +107,13 @@ def _report(expression: re.Pattern[str], walk: Walk, files: str, context: int) -
             break
     among = f"({counted(walk.searched, 'file')} searched)"
     if not matches:
-        return "\n".join([f"No line matches {expression.pattern!r} {among}.", *walk.notes()])
+        none = f"{walk.none('line matches')} {expression.pattern!r} {among}."
+        return "\n".join([none, *walk.notes()])
     count = f"More than {MAX_MATCHES}" if matches > MAX_MATCHES else f"{matches}"
     verb = "line matches" if matches == 1 else "lines match"
     matched = [line for group in groups for line in ([*group, "--"] if context else group)]
     shown = fenced(matched[:-1] if context else matched)
     return "\n".join([f"{count} {verb} {expression.pattern!r} {among}:", *shown, *walk.notes()])
-
-
-def _fits(name: str, files: str) -> bool:
-    """Return whether a path matches a pattern; ** also matches no folder at all."""
-    glob = files.strip().removeprefix("./").replace("**/", "*")
-    return not glob or fnmatchcase(name, glob) or fnmatchcase(name.rpartition("/")[2], glob)
 
 
 def _groups(

@@ -1,19 +1,31 @@
 """Walking through the text files of a workspace, within limits and by .gitignore rules."""
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, suppress
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Final
+from time import monotonic
+from typing import Final, NamedTuple, Self
+from typing import Literal as OneOf
 
 from pathspec import GitIgnoreSpec
 
-from genie_core.assistant.tools.files.confined import entries_of, folder_at, take_file
+from genie_core.assistant.tools.files.confined import (
+    FolderEntry,
+    entries_of,
+    folder_at,
+    take_file,
+)
+from genie_core.assistant.tools.files.prefilter import ANY, Literal, candidates
 from genie_core.assistant.tools.files.workspace import (
+    GENERATED_MARKS,
     MAX_FILE_BYTES,
     AccessRefused,
     Workspace,
     as_text,
+    is_generated,
+    is_unlisted,
     matches_path,
 )
 from genie_core.assistant.tools.output import STOPPED, counted, size
@@ -38,7 +50,7 @@ class IgnoreRules:
     def ignore(self, path: Path, *, folder: bool) -> bool:
         """Return whether the rules exclude a path; the last matching rule decides."""
         for base, spec in reversed(self._levels):
-            name = path.relative_to(base).as_posix()
+            name = str(path)[len(str(base)) :].lstrip("/")
             excluded = spec.check_file(f"{name}/" if folder else name).include
             if excluded is not None:
                 return excluded
@@ -61,11 +73,22 @@ def rules_above(workspace: Workspace, folder: Path) -> IgnoreRules:
     return rules
 
 
-def with_own_rules(rules: IgnoreRules, workspace: Workspace, folder: Path) -> IgnoreRules:
-    """Add the rules of the folder's own `.git/info/exclude` and `.gitignore`."""
+def with_own_rules(
+    rules: IgnoreRules,
+    workspace: Workspace,
+    folder: Path,
+    entries: Sequence[FolderEntry] | None = None,
+) -> IgnoreRules:
+    """Add the rules of the folder's own `.git/info/exclude` and `.gitignore`.
+
+    `entries` are those of the folder, if they are known.
+    """
     root = workspace.root if folder.is_relative_to(workspace.root) else folder
     below = folder.relative_to(root).parts
+    names = None if entries is None else {entry.name for entry in entries}
     for parts, name in (((*below, ".git", "info"), "exclude"), (below, ".gitignore")):
+        if names is not None and not names & {".git" if name == "exclude" else name}:
+            continue
         with suppress(OSError), folder_at(root, parts) as descriptor:
             rules = rules.extended(folder, take_file(descriptor, name, MAX_RULES_BYTES))
     return rules
@@ -81,26 +104,65 @@ def _compiled(patterns: list[str]) -> GitIgnoreSpec:
     return GitIgnoreSpec.from_lines(sound)
 
 
-MAX_SEARCHED_FILES: Final = 2_000
-MAX_SEARCHED_BYTES: Final = 40_000_000
-MAX_VISITED: Final = 20_000
+MAX_SEARCHED_FILES: Final = 20_000
+MAX_SEARCHED_BYTES: Final = 200_000_000
+MAX_VISITED: Final = 100_000
 """Files and folders that one search visits, read or not."""
 
+MAX_SECONDS: Final = 10.0
+"""Seconds after which a search stops and says so."""
+
 _MAX_NAMED: Final = 3
+_BATCH: Final = 1_000
+"""Files that are looked for before any of them is read."""
+
+
+class _File(NamedTuple):
+    file: Path
+    length: int
+    name: str
+
+
+class _Reader:
+    """Reads files; keeps the folder of the last one open, since the next is often beside it."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._stack = ExitStack()
+        self._folder, self._opened = Path(), -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def read(self, file: Path) -> bytes:
+        """Read the beginning of a file. Raises `AccessRefused` or `OSError`."""
+        if file.parent != self._folder or self._opened < 0:
+            self._stack.close()
+            self._opened = -1
+            self._opened = self._stack.enter_context(self._workspace.folder(file.parent))
+            self._folder = file.parent
+        return self._workspace.read_from(self._opened, file, MAX_FILE_BYTES)
 
 
 class Walk:
-    """One pass through the visible files below `start`, or `start` itself if it is a file.
+    """One pass through the files below `start`, or `start` itself if it is a file.
 
-    Skips files and folders that Git ignores, unless they are `start` or below an ignored `start`.
-    Does not follow links. `notes` reports afterwards what was not read, and why.
+    Skips what Git ignores, caches and installed packages, and hidden files that projects don't
+    usually have, unless they are `start` or below such a `start`. Does not follow links. `notes`
+    reports afterwards what was not read, and why.
     """
 
     def __init__(self, workspace: Workspace, start: Path) -> None:
         self._workspace = workspace
         self._start = start
         self._visited = 0
+        self._deadline = monotonic() + MAX_SECONDS
         self._ignored: list[str] = []
+        self._generated: list[str] = []
+        self._hidden: list[str] = []
         self._unread: list[str] = []
         self._shortened: list[str] = []
         self._private: list[str] = []
@@ -108,34 +170,62 @@ class Walk:
         self._left_out = (*workspace.rules.unread, *workspace.rules.private)
         self.searched = 0
 
-    def texts(self, wanted: Callable[[str], bool] = bool) -> Iterator[tuple[str, str]]:
-        """Yield names and contents of the text files with a wanted name, up to the limits."""
-        left = MAX_SEARCHED_BYTES
-        for file in self._files():
+    def texts(
+        self, wanted: Callable[[str], bool] = bool, literal: Literal = ANY, ripgrep: str = ""
+    ) -> Iterator[tuple[str, str]]:
+        """Yield names and contents of the text files with a wanted name, up to the limits.
+
+        Files without the `literal` are searched, and not yielded. `ripgrep` is its path; the
+        results are the same without.
+        """
+        reader = _Reader(self._workspace)
+        with reader:
+            for batch in self._batches(wanted):
+                files = [each.file for each in batch]
+                may_match = ripgrep and candidates(ripgrep, self._workspace, files, literal)
+                for file, length, name in batch:
+                    if monotonic() > self._deadline:
+                        return self.stop(name, f"{MAX_SECONDS:g} seconds")
+                    self.searched += 1
+                    if length > MAX_FILE_BYTES:
+                        self._shortened.append(name)
+                    if may_match and not may_match(file):
+                        continue
+                    try:
+                        content = reader.read(file)
+                    except (AccessRefused, OSError):
+                        self._unread.append(name)
+                        self.searched -= 1
+                        continue
+                    if literal.may_match(content):
+                        yield name, as_text(content) or ""
+
+    def _batches(self, wanted: Callable[[str], bool]) -> Iterator[list["_File"]]:
+        """Yield the files to search, some at a time, up to the limits."""
+        count, left, batch = 0, MAX_SEARCHED_BYTES, list[_File]()
+        for file, length in self._files():
             name = self._workspace.name(file)
             if not wanted(name):
                 continue
             if file != self._start and self._workspace.is_private(self._workspace.key(file)):
                 self._private.append(name)
                 continue
-            if self.searched >= MAX_SEARCHED_FILES:
-                return self.stop(name, counted(self.searched, "file"))
+            if count >= MAX_SEARCHED_FILES:
+                self.stop(name, counted(count, "file"))
+                break
             if left <= 0:
-                return self.stop(name, f"{size(MAX_SEARCHED_BYTES - left)} of text")
-            try:
-                content = self._workspace.read_bytes(file, MAX_FILE_BYTES + 1)
-            except AccessRefused:
-                self._unread.append(name)
-                continue
-            if len(content) > MAX_FILE_BYTES:
-                self._shortened.append(name)
-            self.searched += 1
-            left -= len(content)
-            yield name, as_text(content[:MAX_FILE_BYTES]) or ""
+                self.stop(name, f"{size(MAX_SEARCHED_BYTES - left)} of text")
+                break
+            count, left = count + 1, left - min(length, MAX_FILE_BYTES)
+            batch.append(_File(file, length, name))
+            if len(batch) == _BATCH:
+                yield batch
+                batch = []
+        yield batch
 
     def names(self) -> Iterator[str]:
         """Yield the names of the files that a search would read, up to the limit of visits."""
-        for file in self._files():
+        for file, _ in self._files():
             key = self._workspace.key(file)
             if key.isprintable() and not matches_path(key, self._left_out):
                 yield key
@@ -144,66 +234,132 @@ class Walk:
         """Record that the search stopped at a file, and after how much."""
         self._stopped = f"{STOPPED}`{name}` after {after}; search a narrower folder."
 
+    def none(self, found: str) -> str:
+        """Say that nothing was found, and whether that is certain."""
+        return f"No {found}" if not self._stopped else f"Up to where the search stopped, no {found}"
+
     def notes(self) -> list[str]:
         """Return one sentence for each kind of omission."""
         notes = [self._stopped] if self._stopped else []
         if self._shortened:
             notes.append(
-                f"Searched only the first {size(MAX_FILE_BYTES)} of {_some(self._shortened)}."
+                f"Searched only the first {size(MAX_FILE_BYTES)} of {some(self._shortened)}."
             )
         if self._private:
-            notes.append(f"Left out as private: {_some(self._private)}. Name one to search it.")
+            notes.append(f"Left out as private: {some(self._private)}. Name one to search it.")
+        if self._hidden:
+            notes.append(f"Left out as hidden: {some(self._hidden)}. Name one to search it.")
         if self._unread:
-            notes.append(f"Not readable: {_some(self._unread)}.")
+            notes.append(f"Not readable: {some(self._unread)}.")
+        if self._generated:
+            notes.append(not_searched(self._generated))
         if self._ignored:
             notes.append(left_out(self._ignored))
         return notes
 
-    def _files(self) -> Iterator[Path]:
-        """Yield a folder's files by name, then those of its subfolders."""
+    def _files(self) -> Iterator[tuple[Path, int]]:
+        """Yield a folder's files by name, with their lengths, then those of its subfolders."""
         if self._start.is_file():
-            yield self._start
+            yield self._start, self._start.stat().st_size
             return
         pending = [(self._start, rules_above(self._workspace, self._start))]
         while pending:
             folder, above = pending.pop()
-            rules = with_own_rules(above, self._workspace, folder)
+            entries = self._listed(folder)
+            rules = with_own_rules(above, self._workspace, folder, entries)
             below: list[Path] = []
-            for path, is_folder in self._entries(folder, rules):
-                if self._visited >= MAX_VISITED:
-                    name = self._workspace.name(path)
-                    return self.stop(name, f"looking at {self._visited:,} files and folders")
-                self._visited += 1
-                if is_folder:
+            for path, entry in self._entries(entries, folder, rules):
+                if not self._may_visit(path):
+                    return
+                if entry.kind == "folder":
                     below.append(path)
                 else:
-                    yield path
+                    yield path, entry.size or 0
             pending.extend((path, rules) for path in reversed(below))
 
-    def _entries(self, folder: Path, rules: IgnoreRules) -> Iterator[tuple[Path, bool]]:
-        """Yield the files and folders of a folder that are not ignored."""
+    def _may_visit(self, path: Path) -> bool:
+        if self._visited >= MAX_VISITED:
+            self.stop(self._workspace.name(path), f"looking at {self._visited:,} files and folders")
+        elif monotonic() > self._deadline:
+            self.stop(self._workspace.name(path), f"{MAX_SECONDS:g} seconds")
+        self._visited += 1
+        return not self._stopped
+
+    def _listed(self, place: Path) -> list[FolderEntry]:
+        """List a folder that is to be searched."""
+        name = f"{self._workspace.name(place)}/"
         try:
-            with self._workspace.folder(folder) as descriptor:
-                entries = entries_of(descriptor)
+            with self._workspace.folder(place) as folder:
+                entries = entries_of(folder)
         except OSError:
-            self._unread.append(f"{self._workspace.name(folder)}/")
-            return
+            self._unread.append(name)
+            return []
+        if place != self._start and has_mark(entries):
+            self._generated.append(name)
+            return []
+        return entries
+
+    def _entries(
+        self, entries: Iterable[FolderEntry], folder: Path, rules: IgnoreRules
+    ) -> Iterator[tuple[Path, FolderEntry]]:
+        """Yield the files and folders of a folder that are not left out."""
         for entry in entries:
             path, is_folder = folder / entry.name, entry.kind == "folder"
             if not is_folder and entry.kind != "file":
                 continue
-            if rules.ignore(path, folder=is_folder):
-                self._ignored.append(self._workspace.name(path) + "/" * is_folder)
-            else:
-                yield path, is_folder
+            name = self._workspace.name(path) + "/" * is_folder
+            match why_left_out(path, entry, rules):
+                case "":
+                    yield path, entry
+                case "ignored":
+                    self._ignored.append(name)
+                case "generated":
+                    self._generated.append(name)
+                case "hidden":
+                    self._hidden.append(name)
+
+
+def fits_name(name: str, files: str) -> bool:
+    """Return whether a path matches a pattern; ** also matches no folder at all."""
+    glob = files.strip().removeprefix("./").replace("**/", "*")
+    return not glob or fnmatchcase(name, glob) or fnmatchcase(name.rpartition("/")[2], glob)
+
+
+def why_left_out(
+    path: Path, entry: FolderEntry, rules: IgnoreRules
+) -> OneOf["", "closed", "ignored", "generated", "hidden"]:
+    """Return why listing and searching leave an entry out; hidden caches are not worth a word."""
+    is_folder, is_hidden = entry.kind == "folder", entry.name.startswith(".")
+    if is_hidden and Workspace.is_closed(entry.name):
+        return "closed"
+    if is_folder and is_hidden and is_generated(entry.name):
+        return "closed"
+    if rules.ignore(path, folder=is_folder):
+        return "ignored"
+    if is_folder and is_generated(entry.name):
+        return "generated"
+    return "hidden" if is_hidden and is_unlisted(entry.name) else ""
+
+
+def has_mark(entries: Iterable[FolderEntry]) -> bool:
+    """Whether a folder says that it is a cache or a virtual environment."""
+    return any(entry.name in GENERATED_MARKS for entry in entries)
 
 
 def left_out(ignored: list[str]) -> str:
     """Name the paths that were left out because Git ignores them."""
-    return f"Excluded by .gitignore: {_some(ignored)}. Name one as the folder to look into it."
+    return f"Excluded by .gitignore: {some(ignored)}. Name one as the folder to look into it."
 
 
-def _some(names: list[str]) -> str:
+def not_searched(generated: list[str]) -> str:
+    """Name the folders that were left out as caches or installed packages."""
+    return (
+        f"Left out as installed or generated: {some(generated)}. Name one as the folder to look "
+        "into it."
+    )
+
+
+def some(names: list[str]) -> str:
     more = len(names) - _MAX_NAMED
     return ", ".join(f"`{name}`" for name in names[:_MAX_NAMED]) + (
         f" and {more:,} more" if more > 0 else ""

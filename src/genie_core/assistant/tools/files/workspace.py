@@ -5,10 +5,12 @@ that a link placed in between can't lead out either.
 """
 
 import os
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from fnmatch import translate
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,7 +19,9 @@ from genie_core.assistant.tools.files.confined import (
     FolderEntry,
     drop_file,
     entries_of,
+    file_mode,
     folder_at,
+    move_file,
     put_file,
     take_file,
 )
@@ -35,6 +39,57 @@ PRIVATE_FILES: Final = (
     *("secrets.*", "*.secrets", "passwords.*", "*.gpg", "*.asc"),
 )
 """Names of files that usually hold credentials."""
+
+CLOSED_NAMES: Final = (
+    *(".git", ".hg", ".svn", ".jj", ".bzr", ".git-credentials", ".ssh", ".gnupg", ".aws", ".azure"),
+    *(
+        ".kube",
+        ".docker",
+        ".password-store",
+        ".envrc",
+        ".my.cnf",
+        ".boto",
+        ".s3cfg",
+        ".vault-token",
+    ),
+    *(".*_history", ".mozilla", ".thunderbird"),
+)
+"""Hidden names that tools never use, nor what is below: credentials, and what Git runs."""
+
+PROJECT_NAMES: Final = (
+    *(".github", ".gitlab", ".gitlab-ci.yml", ".gitignore", ".gitattributes", ".gitmodules"),
+    *(".gitkeep", ".mailmap", ".forgejo", ".gitea", ".circleci", ".travis.yml", ".ci", ".husky"),
+    *(".editorconfig", ".vscode", ".devcontainer", ".dockerignore", ".pre-commit-config.yaml"),
+    *(".python-version", ".node-version", ".nvmrc", ".ruby-version", ".tool-versions"),
+    *(".flake8", ".pylintrc", ".coveragerc", ".ruff.toml", ".mypy.ini", ".readthedocs.y*ml"),
+    *(
+        ".eslintrc*",
+        ".eslintignore",
+        ".prettierrc*",
+        ".prettierignore",
+        ".stylelintrc*",
+        ".babelrc*",
+    ),
+    *(".swcrc", ".browserslistrc", ".npmignore", ".storybook", ".changeset", ".markdownlint*"),
+    *(".clang-format", ".clang-tidy", ".clangd", ".rustfmt.toml", ".cargo", ".golangci.y*ml"),
+    *(".rubocop.yml", ".rspec", ".yamllint*", ".ignore", ".rgignore", ".agents", ".claude"),
+    *(".cursor", ".cursorrules", ".windsurf", ".codex", ".opencode", ".well-known"),
+)
+"""Hidden names that tools use like visible ones. Any other is read only if a person agrees."""
+
+GENERATED_NAMES: Final = (
+    *("node_modules", "bower_components", "__pycache__", ".venv", ".tox", ".nox", ".mypy_cache"),
+    *(".pytest_cache", ".ruff_cache", ".hypothesis", ".import_linter_cache", ".eggs", ".gradle"),
+    *(".terraform", ".next", ".nuxt", ".svelte-kit", ".parcel-cache", ".turbo", ".yarn"),
+    *(".pnpm-store", ".direnv", ".bundle", ".cache"),
+)
+"""Folders of installed packages, and caches. Searches leave them out, unless they are named."""
+
+GENERATED_MARKS: Final = frozenset({"CACHEDIR.TAG", "pyvenv.cfg"})
+"""Files that mark a folder as a cache or a virtual environment."""
+
+
+_LISTED: Final = (*PROJECT_NAMES, *GENERATED_NAMES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +111,7 @@ class AccessRefused(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """A folder whose visible contents may be used. `root` is absolute and free of links."""
+    """A folder whose contents may be used, save for what `is_closed`. `root` is absolute and free of links."""
 
     root: Path
     rules: PathRules = PathRules()
@@ -75,7 +130,7 @@ class Workspace:
     def resolve(self, path: str) -> Path:
         """Return the real location of a path relative to the workspace.
 
-        Raises `AccessRefused` if the path is absolute, hidden, missing, or leads outside, directly
+        Raises `AccessRefused` if the path is absolute, closed, missing, or leads outside, directly
         or through a link.
         """
         real = self.place(path)
@@ -96,38 +151,70 @@ class Workspace:
             raise AccessRefused(f"{path!r} cannot be read") from None
         if not real.is_relative_to(self.root):
             raise AccessRefused(f"{path!r} lies outside the workspace folder")
-        if any(part.startswith(".") for part in real.relative_to(self.root).parts):
-            raise AccessRefused(f"{path!r} is hidden; hidden files can't be used")
+        if self.is_closed(self.key(real)):
+            raise AccessRefused(
+                f"{path!r} is hidden, and may hold credentials or belong to version control; such "
+                "files can't be used"
+            )
+        if is_unlisted(self.key(real)) and not is_unlisted(asked.as_posix()):
+            raise AccessRefused(f"{path!r} leads to a hidden file; name that one")
         return real
 
     def read_bytes(self, file: Path, limit: int = MAX_FILE_BYTES) -> bytes:
         """Read at most `limit` bytes of a regular file that `resolve` returned."""
         if file == self.root:
             raise AccessRefused("the workspace is not a file")
-        if matches_path(self.key(file), self.rules.unread):
-            raise AccessRefused(f"{self.name(file)!r} may not be read: a rule denies it")
         try:
             with self.folder(file.parent) as folder:
-                return take_file(folder, file.name, limit)
+                return self.read_from(folder, file, limit)
         except OSError as error:
             raise self._refusal(file, "read", error) from None
 
-    def write_bytes(self, file: Path, content: bytes, *, replace: bool) -> None:
-        """Write a file where `place` said, atomically; create missing folders."""
-        if file == self.root or not file.name.isprintable():
-            raise AccessRefused(f"{self.name(file)!r} is not a valid file name")
-        if matches_path(self.key(file), self.rules.unwritten):
-            raise AccessRefused(f"{self.name(file)!r} may not be written: a rule denies it")
+    def read_from(self, folder: int, file: Path, limit: int = MAX_FILE_BYTES) -> bytes:
+        """Read a file as `read_bytes` does, from its open folder. Raises `OSError`, too."""
+        if matches_path(self.key(file), self.rules.unread):
+            raise AccessRefused(f"{self.name(file)!r} may not be read: a rule denies it")
+        return take_file(folder, file.name, limit)
+
+    def write_bytes(
+        self, file: Path, content: bytes, *, replace: bool, mode: int | None = None
+    ) -> None:
+        """Write a file where `place` said, atomically; create missing folders.
+
+        `mode` are the permissions of a new file, if it is to have others than usual.
+        """
+        self._check_written(file)
         try:
             with self.folder(file.parent, create=True) as folder:
-                put_file(folder, file.name, content, replace=replace)
+                put_file(folder, file.name, content, replace=replace, mode=mode)
         except FileExistsError:
             raise AccessRefused(f"{self.name(file)!r} already exists") from None
         except OSError as error:
             raise self._refusal(file, "written", error) from None
 
+    def move(self, file: Path, to: Path) -> None:
+        """Move a regular file that `resolve` returned to where `place` said."""
+        self._check_written(file)
+        self._check_written(to)
+        try:
+            with self.folder(file.parent) as folder, self.folder(to.parent, create=True) as target:
+                move_file(folder, file.name, target, to.name)
+        except FileExistsError:
+            raise AccessRefused(f"{self.name(to)!r} already exists") from None
+        except OSError as error:
+            raise self._refusal(file, "moved", error) from None
+
+    def mode(self, file: Path) -> int:
+        """Return the permissions of a regular file that may be replaced."""
+        try:
+            with self.folder(file.parent) as folder:
+                return file_mode(folder, file.name)
+        except OSError as error:
+            raise self._refusal(file, "changed", error) from None
+
     def remove(self, file: Path) -> None:
         """Remove a regular file that `resolve` returned."""
+        self._check_written(file)
         try:
             with self.folder(file.parent) as folder:
                 drop_file(folder, file.name)
@@ -139,7 +226,7 @@ class Workspace:
         return folder_at(self.root, folder.relative_to(self.root).parts, create=create)
 
     def entries(self, folder: Path) -> list[FolderEntry]:
-        """List the visible entries of a folder by name; an unreadable one is empty."""
+        """List the entries of a folder by name; an unreadable one is empty."""
         try:
             with self.folder(folder) as descriptor:
                 return entries_of(descriptor)
@@ -148,8 +235,21 @@ class Workspace:
 
     def key(self, path: Path) -> str:
         """Return a path as rules know it: relative to the workspace, "" for the workspace."""
-        relative = path.relative_to(self.root).as_posix()
-        return "" if relative == "." else relative
+        root, text = str(self.root).rstrip("/"), str(path)  # as text: this is asked for each file
+        if text == str(self.root):
+            return ""
+        if not text.startswith(f"{root}/"):
+            raise ValueError(f"{text!r} is not in {root!r}")
+        return text[len(root) + 1 :]
+
+    @staticmethod
+    def is_closed(key: str) -> bool:
+        """Whether a file is hidden and may hold credentials or what Git runs."""
+        hidden = hidden_parts(key)
+        names = [key, *hidden] if hidden else []
+        return any(_is_named(part, CLOSED_NAMES) for part in hidden) or any(
+            matches_path(name, PRIVATE_FILES) for name in names
+        )
 
     def is_private(self, key: str) -> bool:
         """Whether a file is private by its name."""
@@ -173,22 +273,49 @@ class Workspace:
 
     def name(self, path: Path) -> str:
         """Return a path for display: relative to the workspace, unprintable characters escaped."""
-        relative = path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else "?"
+        relative = self.key(path) or "." if path.is_relative_to(self.root) else "?"
         return relative if relative.isprintable() else ascii(relative)[1:-1]
+
+    def _check_written(self, file: Path) -> None:
+        if file == self.root or not file.name.isprintable():
+            raise AccessRefused(f"{self.name(file)!r} is not a valid file name")
+        if matches_path(self.key(file), self.rules.unwritten):
+            raise AccessRefused(f"{self.name(file)!r} may not be written: a rule denies it")
 
     def _refusal(self, file: Path, done: str, error: OSError) -> AccessRefused:
         reason = error.strerror or str(error)
         return AccessRefused(f"{self.name(file)!r} cannot be {done}: {reason}")
 
 
+def hidden_parts(key: str) -> list[str]:
+    return [part for part in key.split("/") if part.startswith(".")]
+
+
+def is_unlisted(key: str) -> bool:
+    """Whether a path is hidden beyond what projects usually keep in hidden files."""
+    return not all(_is_named(part, _LISTED) for part in hidden_parts(key))
+
+
+def is_generated(name: str) -> bool:
+    """Whether a folder of this name has installed packages or is a cache."""
+    return _is_named(name, GENERATED_NAMES)
+
+
+def _is_named(name: str, patterns: tuple[str, ...]) -> bool:
+    return bool(_matcher(patterns)(name.casefold()))
+
+
 def matches_path(key: str, patterns: Iterable[str]) -> bool:
     """Whether a path, or the name of its file, matches a pattern; case does not matter."""
     path = key.casefold()
-    name = path.rpartition("/")[2]
-    return any(
-        fnmatchcase(path, pattern) or fnmatchcase(name, pattern)
-        for pattern in map(str.casefold, patterns)
-    )
+    matches = _matcher(tuple(patterns))
+    return bool(matches(path) or matches(path.rpartition("/")[2]))
+
+
+@lru_cache(maxsize=64)
+def _matcher(patterns: tuple[str, ...]) -> Callable[[str], object]:
+    """Compile patterns into one expression; it matches nothing if there are none."""
+    return re.compile("|".join(map(translate, map(str.casefold, patterns))) or "(?!)").match
 
 
 def as_text(content: bytes) -> str | None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from secrets import token_hex
 from time import monotonic
 from typing import Final
 
@@ -30,6 +31,9 @@ _LAST_CHUNKS: Final = 16
 
 _LONGEST_REPORT: Final = 65_536
 
+MARK: Final = "GENIE_COMMAND"
+"""Variable by which the processes of a command are found again, if it ended its supervisor."""
+
 SUPERVISOR: Final = Path(supervisor_script.__file__)
 """The script that runs a command, also in a sandbox."""
 
@@ -40,6 +44,11 @@ class _Status(msgspec.Struct, frozen=True):
     code: int | None = None
     error: str = ""
     left: int = 0
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the supervisor itself ended the command, and was not ended by it."""
+        return self.code is not None or bool(self.error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +115,28 @@ def environment(names: Sequence[str]) -> dict[str, str]:
     return {"PATH": os.defpath, "LANG": "C.UTF-8", **found, "TERM": "dumb"}
 
 
+def _end_marked(mark: str) -> int:
+    """Kill the processes with a mark in their environment; return how many there were."""
+    ended: set[int] = set()
+    deadline = monotonic() + PATIENCE
+    while (found := _marked(f"{MARK}={mark}".encode())) and monotonic() < deadline:
+        for pid in found:
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        ended.update(found)
+    return len(ended)
+
+
+def _marked(mark: bytes) -> list[int]:
+    """Return the living processes with a mark; none on systems without /proc."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # of another person, or gone; that of a dead one is empty
+            if mark in (entry / "environ").read_bytes().split(b"\0"):
+                found.append(int(entry.name))
+    return found
+
+
 class _Run:
     """One command, run in a thread under its supervisor; another thread may stop it."""
 
@@ -127,6 +158,7 @@ class _Run:
         self._seconds = seconds
         self._output = output
         self._listen = listen
+        self._mark = token_hex(16)
         self._socket, self._child_end = socket.socketpair()
 
     def stop(self) -> None:
@@ -146,6 +178,7 @@ class _Run:
                 supervisor = self._start()
             with supervisor:
                 status, out_of_time = self._collect(supervisor, started + self._seconds)
+                left = 0 if status.is_certain else _end_marked(self._mark)
                 supervisor.kill()  # finished, or stuck
         finally:
             self._socket.close()
@@ -156,7 +189,7 @@ class _Run:
             monotonic() - started,
             status.code,
             status.error,
-            status.left,
+            status.left + left,
             out_of_time,
         )
 
@@ -167,7 +200,7 @@ class _Run:
             stdin=self._child_end.fileno(),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            env=self._env,
+            env={**self._env, MARK: self._mark},
             pass_fds=[self._folder] if isinstance(self._folder, int) else [],
             start_new_session=True,
         )

@@ -7,6 +7,9 @@ including those in the background and those that ignore signals. It then writes 
 socket as JSON. On systems other than Linux, which can't adopt orphans, processes that left the
 command's session survive.
 
+It is two processes: a guard, and its child that does this work. If the command kills or stops the
+child, the guard adopts what is left and ends it.
+
 Uses only the standard library, so that it starts quickly.
 """
 
@@ -18,6 +21,7 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
@@ -25,6 +29,9 @@ from typing import Any, Final
 
 GRACE: Final = 1.0
 """Seconds between SIGTERM and SIGKILL."""
+
+GUARD_GRACE: Final = 4.0
+"""Seconds that the guard waits for its child, once that should end the command."""
 
 _PR_SET_CHILD_SUBREAPER: Final = 36
 
@@ -38,24 +45,46 @@ def main(arguments: list[str]) -> None:
         os.chdir(folder)
     _adopt_orphans()
     line = socket.socket(fileno=0)
-    awake, waker = os.pipe()
-    os.set_blocking(waker, False)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    signal.set_wakeup_fd(waker)
     if select.select([line], [], [], 0)[0]:
         return  # cancelled before it started
-    outcome: dict[str, Any]
+    worker = os.fork()
+    outcome = _guard(worker, line) if worker else _run(command, line)
+    if outcome:
+        with suppress(OSError):
+            line.sendall(json.dumps(outcome).encode())
+
+
+def _run(command: list[str], line: socket.socket) -> dict[str, Any]:
+    """Run the command to its end; return how it ended."""
+    _adopt_orphans()  # which is not inherited
+    awake = _wake_up_call()
     try:
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
     except OSError as error:
-        outcome = {"error": error.strerror or str(error)}
-    else:
-        if not _ended(child, line, awake, None):
-            _signal_group(child.pid, signal.SIGTERM)
-            _ended(child, None, awake, monotonic() + GRACE)
-        outcome = {"left": _sweep(child), "code": child.wait()}
+        return {"error": error.strerror or str(error)}
+    if not _ended(lambda: child.poll() is not None, line, awake, None):
+        _signal_group(child.pid, signal.SIGTERM)
+        _ended(lambda: child.poll() is not None, None, awake, monotonic() + GRACE)
+    return {"left": _sweep(child), "code": child.wait()}
+
+
+def _guard(worker: int, line: socket.socket) -> dict[str, Any]:
+    """Wait for the worker. If it was killed or stopped, end its command; else return nothing."""
+    awake, state = _wake_up_call(), [-1]
+
+    def has_ended() -> bool:
+        if state[0] < 0:
+            pid, status = os.waitpid(worker, os.WNOHANG | os.WUNTRACED)
+            state[0] = status if pid else -1
+        return state[0] >= 0
+
+    if not _ended(has_ended, line, awake, None):
+        _ended(has_ended, None, awake, monotonic() + GUARD_GRACE)
+    if state[0] == 0:
+        return {}
     with suppress(OSError):
-        line.sendall(json.dumps(outcome).encode())
+        os.kill(worker, signal.SIGKILL)
+    return {"left": len(_end_children() - {worker})}
 
 
 def _adopt_orphans() -> None:
@@ -64,11 +93,20 @@ def _adopt_orphans() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
+def _wake_up_call() -> int:
+    """Return a descriptor that becomes readable when a child ends or stops."""
+    awake, waker = os.pipe()
+    os.set_blocking(waker, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(waker)
+    return awake
+
+
 def _ended(
-    child: "subprocess.Popen[bytes]", line: socket.socket | None, awake: int, until: float | None
+    has_ended: Callable[[], bool], line: socket.socket | None, awake: int, until: float | None
 ) -> bool:
-    """Wait until the command ends; False if the socket closed or time ran out first."""
-    while child.poll() is None:
+    """Wait until a child has ended; False if the socket closed or time ran out first."""
+    while not has_ended():
         left = None if until is None else until - monotonic()
         if left is not None and left <= 0:
             return False
@@ -83,9 +121,15 @@ def _ended(
 
 def _sweep(child: "subprocess.Popen[bytes]") -> int:
     """Kill all remaining processes; return how many there were besides the command."""
-    ended = set(_living_children()) - {child.pid}
+    left = set(_living_children()) - {child.pid}
     _signal_group(child.pid, signal.SIGKILL)
     child.wait()
+    return len(left | _end_children())
+
+
+def _end_children() -> set[int]:
+    """Kill the children and what they leave behind; return those that were alive."""
+    ended: set[int] = set()
     while True:
         for pid in _living_children():
             with suppress(OSError):
@@ -94,9 +138,9 @@ def _sweep(child: "subprocess.Popen[bytes]") -> int:
         try:
             pid, _ = os.waitpid(-1, 0 if ended else os.WNOHANG)
         except ChildProcessError:
-            return len(ended)
+            return ended
         if not pid and not ended:
-            return 0
+            return ended
 
 
 def _signal_group(group: int, number: int) -> None:

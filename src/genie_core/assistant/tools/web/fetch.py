@@ -19,7 +19,7 @@ from genie_core.assistant.tools.output import cannot, fenced
 from genie_core.assistant.tools.shell.worker_process import TookTooLong, WorkFailed, isolated
 from genie_core.assistant.tools.web.addresses import is_metadata, is_public
 from genie_core.assistant.tools.web.page import UnreadablePage, decoded, is_html, readable, unpacked
-from genie_core.runtime.threads import off_loop
+from genie_core.runtime.threads import in_thread, off_loop
 
 if TYPE_CHECKING:
     import httpx2
@@ -97,7 +97,7 @@ class Web:
     async def _fetch(self, url: str) -> _Page:
         import httpx2
 
-        certificates = await asyncio.to_thread(httpx2.create_ssl_context)
+        certificates = await in_thread(httpx2.create_ssl_context)
         async with httpx2.AsyncClient(
             trust_env=False,
             verify=certificates,

@@ -153,7 +153,12 @@ class Judge:
         self.asked: list[tuple[str, dict[str, Any]]] = []
         self._verdicts = verdicts or (Verdict(approved=True),)
 
-    async def __call__(self, name: str, arguments: dict[str, Any]) -> Verdict:
+    async def __call__(self, name: str, arguments: dict[str, Any]) -> bool:
+        return (await self.verdict(name, arguments)).approved
+
+    async def verdict(
+        self, name: str, arguments: dict[str, Any], _schema: dict[str, Any] | None = None
+    ) -> Verdict:
         self.asked.append((name, arguments))
         return self._verdicts[min(len(self.asked), len(self._verdicts)) - 1]
 
@@ -164,7 +169,12 @@ class Patient:
     def __init__(self) -> None:
         self.asked: asyncio.Queue[tuple[str, asyncio.Future[Verdict]]] = asyncio.Queue()
 
-    async def __call__(self, name: str, arguments: dict[str, Any]) -> Verdict:
+    async def __call__(self, name: str, arguments: dict[str, Any]) -> bool:
+        return (await self.verdict(name, arguments)).approved
+
+    async def verdict(
+        self, name: str, arguments: dict[str, Any], _schema: dict[str, Any] | None = None
+    ) -> Verdict:
         answer: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
         await self.asked.put((str(arguments.get("command", name)), answer))
         return await answer

@@ -233,15 +233,15 @@ async def test_the_request_of_the_engine_is_withdrawn_when_the_run_is_cancelled(
     request = await queue.get()
     run.cancel()
     await asyncio.wait({run})
-    assert request.verdict is not None
-    assert not request.verdict
+    assert request.answer is not None
+    assert not request.answer
 
 
 async def test_an_error_of_the_callback_ends_the_run(stage: Stage) -> None:
     class UsedUp(Exception):
         pass
 
-    async def refuse(_name: str, _arguments: dict[str, Any]) -> Verdict:
+    async def refuse(_name: str, _arguments: dict[str, Any]) -> bool:
         raise UsedUp
 
     stage.script([{"ask": permission(**COMMAND)}, {"say": "never"}])
@@ -253,7 +253,7 @@ async def test_an_error_of_the_callback_ends_the_run(stage: Stage) -> None:
 
 
 async def test_an_error_of_the_callback_for_a_file_ends_the_run(stage: Stage) -> None:
-    async def refuse(_name: str, _arguments: dict[str, Any]) -> Verdict:
+    async def refuse(_name: str, _arguments: dict[str, Any]) -> bool:
         raise ZeroDivisionError
 
     stage.script([reading(stage, "a.txt"), {"say": "never"}])

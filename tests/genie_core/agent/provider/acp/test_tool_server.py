@@ -1,6 +1,7 @@
 """Tools of ours for the program."""
 
 import asyncio
+import sys
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from tests.genie_core.agent.provider.acp.rig import (
 
 from genie_core.agent import Verdict
 from genie_core.agent.provider.acp.tool_server import ToolServer
+from genie_core.errors import ToolExited
 from genie_core.runtime.progress import acted_call
 from genie_core.runtime.tasks import start_task
 
@@ -34,6 +36,11 @@ async def broken() -> str:
     raise ValueError("it is broken")
 
 
+async def leave() -> str:
+    """Leave."""
+    sys.exit(3)
+
+
 def calling(name: str, **arguments: Any) -> dict[str, Any]:
     return {"method": "tools/call", "params": {"name": name, "arguments": arguments}}
 
@@ -41,6 +48,13 @@ def calling(name: str, **arguments: Any) -> dict[str, Any]:
 def text(answer: dict[str, Any]) -> str:
     [content] = answer["result"]["content"]
     return str(content["text"])
+
+
+async def test_a_tool_that_exits_ends_its_run_only(stage: Stage) -> None:
+    stage.script([{"mcp": [calling("leave")]}, {"say": "never"}])
+    with pytest.raises(ToolExited, match="leave"):
+        await ask(stage.agent(tools=[leave]))
+    assert await ask(stage.agent(tools=[leave])) == "echo: go"
 
 
 async def test_the_program_is_offered_tools_and_calls_them(stage: Stage) -> None:

@@ -63,7 +63,12 @@ class Approver:
         self._answers = list(answers or [Verdict(approved=True)])
         self.asked: list[tuple[str, dict[str, Any]]] = []
 
-    async def __call__(self, name: str, arguments: dict[str, Any]) -> Verdict:
+    async def __call__(self, name: str, arguments: dict[str, Any]) -> bool:
+        return (await self.verdict(name, arguments)).approved
+
+    async def verdict(
+        self, name: str, arguments: dict[str, Any], _schema: dict[str, Any] | None = None
+    ) -> Verdict:
         self.asked.append((name, arguments))
         answer: Verdict = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
         return answer

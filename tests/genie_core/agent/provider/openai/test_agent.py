@@ -3,12 +3,13 @@
 import asyncio
 import json
 import traceback
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
 import agents
 import pytest
-from agents import ModelSettings, set_trace_processors
+from agents import Model, ModelSettings, set_trace_processors, set_tracing_disabled
 from agents.tracing.processors import default_processor
 from openai import AsyncOpenAI
 from tests.clock import pass_at_once, pass_until
@@ -54,7 +55,7 @@ async def test_a_changed_prompt_counts_from_the_next_run_on(desk: Desk) -> None:
 async def test_a_cancelled_run_is_remembered_as_far_as_it_came(desk: Desk, streaming: bool) -> None:
     asked = asyncio.Event()
 
-    async def callback(_name: str, arguments: dict[str, Any]) -> Verdict:
+    async def callback(_name: str, arguments: dict[str, Any]) -> Any:
         match arguments["a"]:
             case 1:
                 return Verdict(approved=True)
@@ -292,9 +293,9 @@ async def test_a_model_may_be_silent_for_two_minutes_unless_told_otherwise(
 
 
 async def test_the_time_that_people_and_tools_take_does_not_count(desk: Desk) -> None:
-    async def slow(_name: str, _arguments: dict[str, Any]) -> Verdict:
+    async def slow(_name: str, _arguments: dict[str, Any]) -> bool:
         await pass_at_once(25)
-        return Verdict(approved=True)
+        return True
 
     async def nap() -> str:
         await pass_at_once(25)
@@ -357,18 +358,75 @@ async def test_an_agent_that_runs_within_a_tool_of_another_one_is_no_cause_for_a
     assert caplog.messages == []
 
 
-async def test_nothing_is_traced_not_even_agents_that_are_tools(desk: Desk) -> None:
+@pytest.fixture
+def tracer() -> Iterator[Tracer]:
+    """Sees what would be uploaded, with the SDK's tracing on as it is by default."""
     tracer = Tracer()
     set_trace_processors([tracer])
+    set_tracing_disabled(False)
     try:
-        helper = agents.Agent(name="helper", model=desk.model)
-        desk.server.script(Call("helper", {"input": "please"}), Say("helped"), Say("done"))
-        tool = helper.as_tool("helper", "Helps.")
-        assert await run(desk.agent(tools=[tool])) == "done"
+        yield tracer
     finally:
+        set_tracing_disabled(True)
         set_trace_processors([default_processor()])
+
+
+async def test_nothing_is_traced_if_it_is_off_not_even_agents_that_are_tools(
+    desk: Desk, tracer: Tracer
+) -> None:
+    helper = agents.Agent(name="helper", model=desk.model)
+    desk.server.script(Call("helper", {"input": "please"}), Say("helped"), Say("done"))
+    tool = helper.as_tool("helper", "Helps.")
+    assert await run(desk.agent(tools=[tool], tracing=False)) == "done"
     assert desk.last.tool_results == ["helped"]
     assert tracer.traced == []
+
+
+@pytest.mark.parametrize("streaming", [True, False])
+async def test_the_tracing_of_a_program_is_left_alone(
+    desk: Desk, tracer: Tracer, streaming: bool
+) -> None:
+    desk.server.script(ADD, Say("ok"))
+    with agents.trace("mine"):
+        assert await run(desk.agent(tools=[add]), streaming=streaming) == "ok"
+    first, *rest = tracer.traced
+    assert first.name == "mine"
+    assert {each.trace_id for each in rest} == {first.trace_id}
+    assert "function" in {each.span_data.type for each in rest}
+
+
+class Deaf(Model):
+    """A model that can't stream, in one of the ways to say so."""
+
+    def __init__(self, inner: Model, way: str) -> None:
+        self._inner = inner
+        self._way = way
+
+    async def get_response(self, *given: Any, **options: Any) -> Any:
+        return await self._inner.get_response(*given, **options)
+
+    def stream_response(self, *_given: Any, **_options: Any) -> Any:
+        async def coroutine() -> None:
+            raise NotImplementedError
+
+        async def generator() -> AsyncIterator[None]:
+            if self._way == "generator":
+                raise NotImplementedError
+            yield
+
+        if self._way == "call":
+            raise NotImplementedError
+        return coroutine() if self._way == "coroutine" else generator()
+
+
+@pytest.mark.parametrize("way", ["call", "coroutine", "generator"])
+async def test_a_model_that_cannot_stream_is_asked_without(desk: Desk, way: str) -> None:
+    desk.server.script(ADD, Say("It is three."), Say("Still."))
+    agent = DefaultAgent("", Deaf(desk.model, way), ModelSettings(), tools=[add])
+    async with agent.mcp():
+        assert await ask(agent) == "It is three."
+        assert desk.last.tool_results == ["3"]
+        assert await ask(agent) == "Still."
 
 
 async def test_items_of_earlier_versions_are_taken_over_and_mended(desk: Desk) -> None:

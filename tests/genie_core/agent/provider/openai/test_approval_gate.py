@@ -55,9 +55,9 @@ async def test_the_wait_for_a_person_does_not_count_as_the_tool_s_time(desk: Des
     async def quick() -> str:
         return "in time"
 
-    async def think(_name: str, _arguments: dict[str, Any]) -> Verdict:
+    async def think(_name: str, _arguments: dict[str, Any]) -> bool:
         await asyncio.sleep(0.4)  # longer than the tools may take
-        return Verdict(approved=True)
+        return True
 
     desk.server.script(Calls(Call("hang", {}), Call("quick", {})), Say("ok"))
     await desk.agent(tools=[hang, quick]).run(AgentInput("go"), think)
@@ -99,7 +99,7 @@ async def test_edited_arguments_are_held_against_the_schema_of_a_hand_made_tool(
 
 
 async def test_edited_arguments_are_for_the_call_they_were_given_to(desk: Desk) -> None:
-    async def edit_twos(_name: str, arguments: dict[str, Any]) -> Verdict:
+    async def edit_twos(_name: str, arguments: dict[str, Any]) -> Any:
         edited = {"a": 40, "b": 2} if arguments["a"] == 2 else None
         return Verdict(approved=True, arguments=edited)
 
@@ -186,7 +186,7 @@ async def test_a_tool_that_may_end_the_run_ends_it(desk: Desk) -> None:
 async def test_a_callback_that_fails_fails_the_run(
     desk: Desk, error: Exception, kind: type[Exception]
 ) -> None:
-    async def broken(_name: str, _arguments: dict[str, Any]) -> Verdict:
+    async def broken(_name: str, _arguments: dict[str, Any]) -> bool:
         raise error
 
     desk.server.script(ADD)

@@ -177,10 +177,10 @@ async def test_a_server_on_http_that_goes_in_a_run_is_told_of(desk: Desk) -> Non
         address = f"http://127.0.0.1:{port}/mcp"
         agent = desk.agent(mcp_servers=[MCPServerStreamableHttp({"url": address}, name="web")])
 
-        async def kill(_name: str, _arguments: dict[str, Any]) -> Verdict:
+        async def kill(_name: str, _arguments: dict[str, Any]) -> bool:
             process.kill()
             await process.wait()
-            return Verdict(approved=True)
+            return True
 
         async with agent.mcp():
             desk.server.script(SHOUT, Say("sorry"))

@@ -4,6 +4,10 @@ from pathlib import Path
 from typing import Any, Self
 
 import pytest
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from pydantic_ai import Agent as LibraryAgent
 from pydantic_ai import ApprovalRequired, FunctionToolset, ModelRetry
 from pydantic_ai.capabilities import Toolset
 from pydantic_ai.exceptions import (
@@ -20,6 +24,7 @@ from pydantic_ai.messages import (
     ToolReturnPart,
     UserPromptPart,
 )
+from pydantic_ai.models import Model
 from pydantic_ai.models.function import (
     AgentInfo as ModelInfo,
 )
@@ -27,7 +32,9 @@ from pydantic_ai.models.function import (
     DeltaToolCall,
     FunctionModel,
 )
+from pydantic_ai.models.instrumented import InstrumentationSettings
 from pydantic_ai.models.test import TestModel
+from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.native_tools import WebSearchTool
 from pydantic_ai.toolsets import WrapperToolset
 from tests.genie_core.agent.provider.pydantic_ai.clients import responses_model
@@ -54,8 +61,8 @@ async def add(a: int, b: int) -> int:
     return a + b
 
 
-async def allow(_name: str, _arguments: dict[str, Any]) -> Verdict:
-    return Verdict(approved=True)
+async def allow(_name: str, _arguments: dict[str, Any]) -> bool:
+    return True
 
 
 def results(messages: list[ModelMessage]) -> list[ToolReturnPart]:
@@ -87,13 +94,42 @@ def calling(*calls: Call) -> FunctionModel:
     return FunctionModel(respond, stream_function=stream)
 
 
+class Deaf(WrapperModel):
+    """A model that can't stream, as pydantic-ai's own say it."""
+
+    request_stream: Any = Model.request_stream
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+async def test_a_model_that_cannot_stream_is_asked_without(wrapped: bool) -> None:
+    deaf: Model = Deaf(calling(("add", {"a": 1, "b": 2})))
+    agent = DefaultAgent("", WrapperModel(deaf) if wrapped else deaf, tools=[add])
+    heard: list[str] = []
+    assert await agent.run_streaming(AgentInput("q"), allow, heard.append) == "3"
+    assert "".join(heard) == "3"
+
+
+async def test_the_instrumentation_of_a_program_is_left_alone() -> None:
+    spans = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(spans))
+    LibraryAgent.instrument_all(InstrumentationSettings(tracer_provider=provider))
+    try:
+        agent = DefaultAgent("", calling(("add", {"a": 1, "b": 2})), tools=[add])
+        assert await agent.run(AgentInput("q"), allow) == "3"
+    finally:
+        LibraryAgent.instrument_all(False)
+    names = {span.name.split()[0] for span in spans.get_finished_spans()}
+    assert {"invoke_agent", "chat", "execute_tool"} <= names
+
+
 @pytest.mark.parametrize("streaming", [True, False])
 async def test_a_tool_runs_after_approval(streaming: bool) -> None:
     asked: list[Call] = []
 
-    async def approve(name: str, arguments: dict[str, Any]) -> Verdict:
+    async def approve(name: str, arguments: dict[str, Any]) -> bool:
         asked.append((name, arguments))
-        return Verdict(approved=True)
+        return True
 
     agent = DefaultAgent("be nice", calling(("add", {"a": 1, "b": 2})), tools=[add])
     query = AgentInput("q")
@@ -107,7 +143,7 @@ async def test_a_tool_runs_after_approval(streaming: bool) -> None:
 
 
 async def test_a_denial_and_its_reason_reach_the_model() -> None:
-    async def deny(_name: str, _arguments: dict[str, Any]) -> Verdict:
+    async def deny(_name: str, _arguments: dict[str, Any]) -> Any:
         return Verdict(approved=False, reason="not today")
 
     ran = []
@@ -130,7 +166,7 @@ async def test_a_callback_of_the_contract_may_answer_with_a_bool() -> None:
 
 
 async def test_edited_arguments_are_the_ones_that_run() -> None:
-    async def edit(_name: str, _arguments: dict[str, Any]) -> Verdict:
+    async def edit(_name: str, _arguments: dict[str, Any]) -> Any:
         return Verdict(approved=True, arguments={"a": "40", "b": 2})
 
     agent = DefaultAgent("", calling(("add", {"a": 1, "b": 2})), tools=[add])
@@ -138,7 +174,7 @@ async def test_edited_arguments_are_the_ones_that_run() -> None:
 
 
 async def test_edited_arguments_that_do_not_fit_are_told_and_nothing_runs() -> None:
-    async def edit(_name: str, _arguments: dict[str, Any]) -> Verdict:
+    async def edit(_name: str, _arguments: dict[str, Any]) -> Any:
         return Verdict(approved=True, arguments={"a": "many"})
 
     agent = DefaultAgent("", calling(("add", {"a": 1, "b": 2})), tools=[add])
@@ -161,7 +197,7 @@ async def test_edited_arguments_pass_the_tool_s_own_check_too(waits: bool) -> No
         if len(checked) > 1:
             raise ApprovalRequired
 
-    async def edit(_name: str, arguments: dict[str, Any]) -> Verdict:
+    async def edit(_name: str, arguments: dict[str, Any]) -> Any:
         return Verdict(approved=True, arguments={**arguments, "a": -arguments["a"]})
 
     toolset = FunctionToolset[Any]()
@@ -179,7 +215,7 @@ async def test_a_check_that_wants_approval_has_it_with_the_edit() -> None:
 
     asked: list[dict[str, Any]] = []
 
-    async def edit(_name: str, arguments: dict[str, Any]) -> Verdict:
+    async def edit(_name: str, arguments: dict[str, Any]) -> Any:
         asked.append(arguments)
         return Verdict(approved=True, arguments={"a": 40, "b": 2})
 
@@ -194,7 +230,7 @@ async def test_parallel_calls_are_all_pending_at_once_and_answered_in_any_order(
     pending: dict[int, asyncio.Future[Verdict]] = {}
     all_there = asyncio.Event()
 
-    async def ask(_name: str, arguments: dict[str, Any]) -> Verdict:
+    async def ask(_name: str, arguments: dict[str, Any]) -> Any:
         future: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
         pending[arguments["a"]] = future
         if len(pending) == 3:
@@ -215,9 +251,9 @@ async def test_parallel_calls_are_all_pending_at_once_and_answered_in_any_order(
 async def test_toolsets_and_tools_marked_for_approval_pass_the_same_gate_once() -> None:
     asked: list[str] = []
 
-    async def approve(name: str, _arguments: dict[str, Any]) -> Verdict:
+    async def approve(name: str, _arguments: dict[str, Any]) -> bool:
         asked.append(name)
-        return Verdict(approved=True)
+        return True
 
     toolset = FunctionToolset[Any]()
     toolset.add_function(add, name="sum", requires_approval=True)
@@ -228,9 +264,9 @@ async def test_toolsets_and_tools_marked_for_approval_pass_the_same_gate_once() 
 
 @pytest.mark.parametrize("made_when_run", [False, True])
 async def test_tools_that_a_capability_brings_pass_the_gate_too(made_when_run: bool) -> None:
-    async def deny(name: str, _arguments: dict[str, Any]) -> Verdict:
+    async def deny(name: str, _arguments: dict[str, Any]) -> bool:
         asked.append(name)
-        return Verdict(approved=False)
+        return False
 
     asked: list[str] = []
     toolset = FunctionToolset[Any]([add])
@@ -288,11 +324,11 @@ def test_a_run_without_turns_is_refused_at_once() -> None:
 
 
 async def test_a_callback_that_fails_fails_the_run_but_not_the_next() -> None:
-    async def ask_once(_name: str, _arguments: dict[str, Any]) -> Verdict:
+    async def ask_once(_name: str, _arguments: dict[str, Any]) -> bool:
         if asked:
             raise LookupError("nobody is there")
         asked.append(1)
-        return Verdict(approved=True)
+        return True
 
     asked: list[int] = []
     agent = DefaultAgent("", FunctionModel(restless), tools=[add])
@@ -376,9 +412,9 @@ def test_a_state_of_another_kind_is_refused(state: Any) -> None:
 async def test_after_a_cancel_the_next_run_continues() -> None:
     asked = asyncio.Event()
 
-    async def ask(_name: str, arguments: dict[str, Any]) -> Verdict:
+    async def ask(_name: str, arguments: dict[str, Any]) -> bool:
         if arguments["a"] == 1:
-            return Verdict(approved=True)
+            return True
         asked.set()
         await asyncio.Event().wait()
         raise AssertionError

@@ -18,7 +18,7 @@ from pydantic_ai.settings import ModelSettings
 from tests.clock import pass_at_once
 from tests.genie_core.agent.provider.pydantic_ai.clients import NAME, chat_model, responses_model
 
-from genie_core.agent import Agent, AgentFactory, AgentInput, Verdict
+from genie_core.agent import Agent, AgentFactory, AgentInput
 from genie_core.agent.provider.failures import STALL_TIMEOUT
 from genie_core.agent.provider.pydantic_ai import DefaultAgent, DefaultGroupReasoner
 from genie_core.agent.provider.pydantic_ai.errors import (
@@ -41,8 +41,8 @@ Make = Callable[..., Model]
 Ask = Callable[[Model, ModelSettings | None], Any]
 
 
-async def allow(_name: str, _arguments: dict[str, Any]) -> Verdict:
-    return Verdict(approved=True)
+async def allow(_name: str, _arguments: dict[str, Any]) -> bool:
+    return True
 
 
 async def answer(model: Model, settings: ModelSettings | None = None) -> Any:
@@ -188,9 +188,9 @@ async def test_the_time_that_tools_and_approvals_take_does_not_count(make: Make)
         await pass_at_once(25)
         return "done"
 
-    async def ask_slowly(_name: str, _arguments: dict[str, Any]) -> Verdict:
+    async def ask_slowly(_name: str, _arguments: dict[str, Any]) -> bool:
         await pass_at_once(25)
-        return Verdict(approved=True)
+        return True
 
     async with FakeOpenAI(Call("slow", {}), Say("It is done.")) as server:
         limits: ModelSettings = {"timeout": 20, "request_timeout": 20}

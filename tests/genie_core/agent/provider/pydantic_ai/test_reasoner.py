@@ -19,7 +19,7 @@ from pydantic_ai.profiles import ModelProfile
 from pydantic_ai.settings import ModelSettings
 from tests.genie_core.agent.provider.pydantic_ai.clients import chat_model
 
-from genie_core.agent import AgentInput, Decision, Verdict
+from genie_core.agent import AgentInput, Decision
 from genie_core.agent.provider.pydantic_ai import DefaultAgent, DefaultGroupReasoner
 from genie_core.agent.provider.reasoner_history import MAX_TURNS, MIN_TURNS
 from genie_core.agent.provider.reasoner_prompt import MAX_MESSAGES
@@ -35,8 +35,8 @@ ABLE = ModelProfile(supports_json_schema_output=True)
 UNABLE = ModelProfile(supports_json_schema_output=False)
 
 
-async def allow(_name: str, _arguments: dict[str, Any]) -> Verdict:
-    return Verdict(approved=True)
+async def allow(_name: str, _arguments: dict[str, Any]) -> bool:
+    return True
 
 
 class Scripted:

@@ -9,7 +9,7 @@ from pydantic_ai.messages import BinaryContent, ModelRequest, UserPromptPart
 from pydantic_ai.models.test import TestModel
 from tests.genie_core.agent.provider.pydantic_ai.clients import chat_model, responses_model
 
-from genie_core.agent import AgentInput, Verdict
+from genie_core.agent import AgentInput
 from genie_core.agent.provider.pydantic_ai import DefaultAgent, DefaultGroupReasoner
 from genie_core.agent.provider.pydantic_ai.history import PydanticHistory
 from genie_core.agent.provider.pydantic_ai.saved import from_json, to_json
@@ -20,8 +20,8 @@ from genie_core.testing.turns import Say
 pytestmark = [pytest.mark.timeout(100), pytest.mark.usefixtures("loopback")]
 
 
-async def allow(_name: str, _arguments: dict[str, Any]) -> Verdict:
-    return Verdict(approved=True)
+async def allow(_name: str, _arguments: dict[str, Any]) -> bool:
+    return True
 
 
 def lines(name: str) -> list[Any]:

@@ -68,8 +68,8 @@ async def agent_with(
         yield agent
 
 
-async def allow(_name: str, _arguments: dict[str, Any]) -> Verdict:
-    return Verdict(approved=True)
+async def allow(_name: str, _arguments: dict[str, Any]) -> bool:
+    return True
 
 
 async def ask(agent: DefaultAgent, provider: FakeOpenAI, *turns: Turn) -> ModelRequest:
@@ -89,7 +89,7 @@ async def test_its_tools_are_asked_for_and_called(provider: FakeOpenAI) -> None:
         ]
     )
 
-    async def approve(name: str, arguments: dict[str, Any]) -> Verdict:
+    async def approve(name: str, arguments: dict[str, Any]) -> Any:
         asked.append((name, arguments))
         return next(verdicts)
 
@@ -204,10 +204,10 @@ async def test_a_server_on_http_that_goes_in_a_run_is_told_of(provider: FakeOpen
     async with http() as (port, process):
         web = MCPToolset[Any](f"http://127.0.0.1:{port}/mcp", id="web")
 
-        async def kill(_name: str, _arguments: dict[str, Any]) -> Verdict:
+        async def kill(_name: str, _arguments: dict[str, Any]) -> bool:
             process.kill()
             await process.wait()
-            return Verdict(approved=True)
+            return True
 
         provider.script(SHOUT, Say("sorry"))
         async with agent_with(provider, web) as agent:

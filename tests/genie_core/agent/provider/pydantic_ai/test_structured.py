@@ -8,8 +8,7 @@ from tests.genie_core.agent.provider.pydantic_ai.clients import chat_model
 from genie_core.agent.provider.pydantic_ai import DefaultGroupReasoner
 from genie_core.agent.provider.pydantic_ai.structured import json_in
 from genie_core.message import Message
-from genie_core.reasoner import Response
-from genie_core.reasoner.base import Decision
+from genie_core.reasoner import Decision, Response
 from genie_core.testing.openai import FakeOpenAI
 from genie_core.testing.turns import Say
 

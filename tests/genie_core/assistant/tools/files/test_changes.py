@@ -9,7 +9,7 @@ from tests.genie_core.faulty_files import FaultyFiles, failing, failing_from
 from genie_core.agent.approval import approval_id
 from genie_core.assistant.tools.files import changes as module
 from genie_core.assistant.tools.files.changes import RECORDS_NAME, FileChanges, UndoRefused
-from genie_core.assistant.tools.files.edit import Edits
+from genie_core.assistant.tools.files.edit import Edits, TextEdit
 from genie_core.assistant.tools.files.workspace import MAX_FILE_BYTES, Workspace
 
 
@@ -278,3 +278,57 @@ async def test_without_a_folder_nothing_is_kept_and_that_is_said(edits: Edits) -
     edits = Edits(edits.workspace)
     assert "Changed" in await edits.edit_file("notes.md", "two", "2")
     assert refusal(edits) == "what tools change in files is not kept here, so it can't be undone"
+
+
+async def test_what_was_deleted_or_moved_comes_back_as_it_was(edits: Edits) -> None:
+    root = edits.workspace.root
+    (root / "run.sh").write_bytes(b"#!/bin/sh\n")
+    (root / "run.sh").chmod(0o755)
+    await edits.move_file("run.sh", "bin/run")
+    await edits.delete_file("bin/run")
+    plan = edits.changes.plan(edits.workspace)
+    assert (plan.name, plan.deletes) == ("bin/run", False)
+    assert undo(reopened(edits)).endswith("\n+#!/bin/sh")
+    assert (root / "bin" / "run").stat().st_mode & 0o777 == 0o755
+    edits = reopened(edits)
+    assert edits.changes.plan(edits.workspace).name == "2 files"
+    undo(edits)
+    assert not (root / "bin" / "run").exists()
+    assert (root / "run.sh").read_bytes() == b"#!/bin/sh\n"
+    assert (root / "run.sh").stat().st_mode & 0o777 == 0o755
+
+
+async def test_a_deleted_file_that_exists_again_is_left_alone(edits: Edits) -> None:
+    await edits.delete_file("notes.md")
+    (edits.workspace.root / "notes.md").write_bytes(b"yours")
+    assert "notes.md has changed since; its earlier content is kept in" in refusal(edits)
+    assert (edits.workspace.root / "notes.md").read_bytes() == b"yours"
+
+
+async def test_edits_of_one_call_are_undone_together_or_not_at_all(edits: Edits) -> None:
+    root = edits.workspace.root
+    (root / "b.md").write_bytes(b"b\n")
+    approval_id.set("call")
+    await edits.edit_files([TextEdit("notes.md", "two", "2"), TextEdit("b.md", "b", "c")])
+    plan = edits.changes.plan(edits.workspace, approval="call")
+    assert plan.name == "2 files"
+    assert plan.diff.startswith("--- 2 files\n+++ 2 files\n--- notes.md\n")
+    assert edits.changes.plan(edits.workspace, "b.md") == plan
+    (root / "b.md").write_bytes(b"yours")
+    with pytest.raises(UndoRefused, match=r"b\.md has changed since"):
+        edits.changes.undo(edits.workspace, plan.number)
+    assert (root / "notes.md").read_bytes() == b"one\n2\n"
+    (root / "b.md").write_bytes(b"c\n")
+    edits.changes.undo(edits.workspace, plan.number)
+    assert (root / "notes.md").read_bytes() == b"one\ntwo\n"
+    assert (root / "b.md").read_bytes() == b"b\n"
+    assert refusal(edits) == "no change of a file is left that could be undone"
+
+
+async def test_a_file_is_not_deleted_if_it_can_t_be_kept(edits: Edits) -> None:
+    assert edits.changes.folder is not None
+    edits.changes.folder.parent.mkdir(parents=True, exist_ok=True)
+    edits.changes.folder.write_bytes(b"")  # no folder can be made here
+    assert "can't be kept for undo" in await edits.delete_file("notes.md")
+    assert "can't be kept for undo" in await edits.move_file("notes.md", "other.md")
+    assert (edits.workspace.root / "notes.md").exists()

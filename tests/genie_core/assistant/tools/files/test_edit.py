@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from genie_core.assistant.tools.files.edit import MAX_WRITTEN_BYTES, Edits
+from genie_core.assistant.tools.files.edit import MAX_EDITS, MAX_WRITTEN_BYTES, Edits, TextEdit
 from genie_core.assistant.tools.files.workspace import MAX_FILE_BYTES, Workspace
 
 
@@ -95,3 +95,83 @@ async def test_edits_at_once_are_all_made(edits: Edits) -> None:
         *(Edits(edits.workspace).edit_file("many.txt", f"<{n}>", str(n)) for n in range(20))
     )
     assert content(edits, "many.txt") == "".join(f"{n}\n" for n in range(20))
+
+
+async def test_several_edits_are_made_in_one_call(edits: Edits) -> None:
+    (edits.workspace.root / "b.txt").write_bytes(b"alpha\r\nbeta\r\n")
+    said = await edits.edit_files(
+        [
+            TextEdit("plan.md", "one\ntwo", "1\n2"),
+            TextEdit("b.txt", "alpha\nbeta", "a\nb"),
+            TextEdit("./plan.md", "2\nthree", "3"),
+        ]
+    )
+    assert said.startswith(
+        "Changed 2 files:\n```\n--- plan.md\n+++ plan.md\n@@ -1,4 +1,3 @@\n-one\n"
+    )
+    assert "--- b.txt\n+++ b.txt\n" in said
+    assert content(edits) == "1\n3\ntwo\n"
+    assert content(edits, "b.txt") == "a\r\nb\r\n"
+
+
+@pytest.mark.parametrize(
+    ("last", "why"),
+    [
+        (TextEdit("plan.md", "nowhere", "x"), "edit 2 of 2: 'plan.md' does not contain"),
+        (TextEdit("nope.md", "a", "b"), "edit 2 of 2: 'nope.md' does not exist"),
+        (TextEdit("photo.png", "two", "b"), "edit 2 of 2: 'photo.png' is not a text file"),
+        (TextEdit(".env", "two", "b"), "edit 2 of 2: '.env' is hidden"),
+        (TextEdit("way-out/secret.txt", "two", "b"), "outside"),
+        (TextEdit("plan.md", "three", "\ud800"), "incomplete character"),
+    ],
+)
+async def test_all_edits_are_made_or_none(edits: Edits, last: TextEdit, why: str) -> None:
+    before = content(edits)
+    assert why in await edits.edit_files([TextEdit("plan.md", "one", "1"), last])
+    assert content(edits) == before
+    assert "at least one edit" in await edits.edit_files([])
+    many = [TextEdit("plan.md", "one", "1")] * (MAX_EDITS + 1)
+    assert "at most 50" in await edits.edit_files(many)
+
+
+async def test_if_one_file_can_t_be_written_the_others_are_as_before(edits: Edits) -> None:
+    (edits.workspace.root / "b.txt").write_text("two", encoding="utf-8")
+    (edits.workspace.root / "b.txt").chmod(0o444)
+    before = content(edits)
+    said = await edits.edit_files([TextEdit("plan.md", "one", "1"), TextEdit("b.txt", "two", "2")])
+    assert "'b.txt' cannot be written: it is write-protected" in said
+    assert content(edits) == before
+
+
+async def test_a_file_is_moved_as_it_is_and_replaces_none(edits: Edits) -> None:
+    photo = edits.workspace.root / "photo.png"
+    photo.chmod(0o755)
+    assert await edits.move_file("photo.png", "img/new.png") == "Moved photo.png to img/new.png."
+    moved = edits.workspace.root / "img" / "new.png"
+    assert moved.read_bytes() == b"\x89PNG\x00two"
+    assert moved.stat().st_mode & 0o777 == 0o755
+    assert not photo.exists()
+    assert await edits.move_file("plan.md", "img") == "Moved plan.md to img/plan.md."
+    assert "already exists" in await edits.move_file("img/plan.md", "img/new.png")
+    for path, to, why in (
+        ("img/plan.md", "../x", "outside"), ("img/plan.md", "way-out/x", "outside"),
+        ("img/plan.md", ".git/hooks/pre-commit", "hidden"), (".env", "env.txt", "hidden"),
+        ("nope", "x", "does not exist"), ("img", "x", "cannot be"), ("img/plan.md", "a\nb", "not a valid"),
+        ("img/plan.md", " ", "is empty"), ("img/plan.md", "img", "already exists"), ("", "x", "not a file"),
+    ):  # fmt: skip
+        assert why in await edits.move_file(path, to), (path, to)
+    assert content(edits, "img/plan.md").startswith("one")
+
+
+async def test_a_file_is_deleted_if_it_can_be_kept(edits: Edits) -> None:
+    assert await edits.delete_file("plan.md") == "Deleted plan.md (18 bytes)."
+    assert not (edits.workspace.root / "plan.md").exists()
+    (edits.workspace.root / "big").write_bytes(b"x" * (MAX_FILE_BYTES + 1))
+    (edits.workspace.root / "held").write_text("x", encoding="utf-8")
+    (edits.workspace.root / "held").chmod(0o444)
+    for path, why in (
+        ("big", "more than"), ("held", "write-protected"), ("plan.md", "does not exist"),
+        (".env", "hidden"), ("way-out/secret.txt", "outside"), ("", "not a file"), ("way-out", "outside"),
+    ):  # fmt: skip
+        assert why in await edits.delete_file(path), path
+    assert (edits.workspace.root / "big").exists()

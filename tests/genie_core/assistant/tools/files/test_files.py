@@ -10,7 +10,6 @@ from genie_core.assistant.tools.files.files import (
     MAX_LINES,
     Files,
 )
-from genie_core.assistant.tools.files.walk import MAX_SEARCHED_FILES
 from genie_core.assistant.tools.files.workspace import MAX_FILE_BYTES, Workspace
 from genie_core.runtime.progress import Usage, What, reporting_to
 
@@ -142,7 +141,7 @@ async def test_ignored_entries_are_named_and_not_listed(files: Files) -> None:
     (root / "node_modules" / "todo.js").write_text("// TODO\n", encoding="utf-8")
     (root / "a.log").write_text("TODO\n", encoding="utf-8")
     said = await files.list_files()
-    assert said.startswith("The workspace has 3 entries:\n- docs/\n")
+    assert said.startswith("The workspace has 4 entries:\n- .gitignore (20 bytes)\n- docs/\n")
     assert said.splitlines()[-1].startswith("Excluded by .gitignore: `a.log`, `node_modules/`.")
     assert "todo.js" in await files.list_files("node_modules")
     assert "todo.js" not in (await files.search_files("todo")).replace("`node_modules/`", "")
@@ -152,14 +151,13 @@ async def test_ignored_entries_are_named_and_not_listed(files: Files) -> None:
 
 
 async def test_a_search_that_was_cut_says_where_to_model_and_person(tmp_path: Path) -> None:
-    for number in range(MAX_SEARCHED_FILES + 1):
-        (tmp_path / f"f{number:04}.txt").write_text("tea", encoding="utf-8")
+    (tmp_path / "many.txt").write_text("tea\n" * (MAX_HITS + 1), encoding="utf-8")
     files = Files(Workspace.at(tmp_path))
     heard = Heard()
     with reporting_to(heard):
-        said = await files.search_files("coffee")
-    stopped = "The search stopped at `f2000.txt` after 2,000 files; search a narrower folder."
-    assert said == f"No line contains 'coffee' (2,000 files searched).\n{stopped}"
+        said = await files.search_files("tea")
+    stopped = "The search stopped at `many.txt` after 50 matches; search a narrower folder."
+    assert said.endswith(f"```\n{stopped}")
     assert heard.notes == [f"note: {stopped.removesuffix('.')}"]
 
 
@@ -172,3 +170,37 @@ async def test_patterns_that_would_take_years_are_given_up(
     (root / ("a" * 200)).touch()
     assert "took more than 1 seconds" in await files.search_files("x")
     assert "took more than 1 seconds" in await files.list_files()
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Files:
+    for name in ("src/user_control.py", "src/control.py", "docs/control.md", "src/deep/a.toml",
+                 ".github/ci.yml", "node_modules/control.js", "prod.env", "-n.py", "new\nline.py"):  # fmt: skip
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x", encoding="utf-8")
+    return Files(Workspace.at(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("*.toml", ["src/deep/a.toml"]),
+        ("src/**/*.py", ["src/control.py", "src/user_control.py"]),
+        ("control.py", ["src/control.py", "src/user_control.py"]),
+        ("usrctl", ["src/user_control.py"]),
+        ("ci.yml", [".github/ci.yml"]),
+        ("-n", ["-n.py"]),
+        ("control", ["docs/control.md", "src/control.py", "src/user_control.py"]),
+    ],
+)
+async def test_files_are_found_by_name(tree: Files, name: str, found: list[str]) -> None:
+    said = (await tree.find_files(name)).splitlines()
+    assert said[2 : said.index("```", 2)] == found
+    assert said[-1].startswith("Left out as installed or generated: `node_modules/`.")
+
+
+async def test_no_file_of_that_name_is_said(tree: Files) -> None:
+    assert (await tree.find_files("nothing", "src")) == "No file is named 'nothing' (3 files looked at)."  # fmt: skip
+    assert "prod.env" not in await tree.find_files("env")
+    assert "is empty" in await tree.find_files(" ")
+    assert "outside" in await tree.find_files("x", "..")

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
+from genie_core.assistant.tools.files import walk
 from genie_core.assistant.tools.files.grep import MAX_MATCHES, Grep, matching_lines
-from genie_core.assistant.tools.files.walk import MAX_SEARCHED_FILES
 from genie_core.assistant.tools.files.workspace import Workspace
 
 
@@ -14,7 +14,7 @@ def root(tmp_path: Path) -> Path:
     (root / "a.py").write_text("import os\n\ndef one():\n    pass\n", encoding="utf-8")
     (root / "src" / "b.py").write_text("def two():\n    x = 1\n    y = 2\n", encoding="utf-8")
     (root / "src" / "deep" / "c.txt").write_text("def three\n", encoding="utf-8")
-    (root / ".hidden.py").write_text("def four():\n", encoding="utf-8")
+    (root / ".env").write_text("def four():\n", encoding="utf-8")
     (root / "photo.png").write_bytes(b"\x89PNG\x00def five")
     (tmp_path / "secret.py").write_text("def six():\n", encoding="utf-8")
     (root / "link.py").symlink_to(tmp_path / "secret.py")
@@ -77,7 +77,7 @@ def test_hits_and_lines_are_limited(root: Path) -> None:
 @pytest.mark.parametrize(
     ("pattern", "folder", "why"),
     [("(", "", "not a valid regular expression"), ("x", "..", "outside"), ("x", "nope", "does not exist"),
-     ("x", ".hidden.py", "hidden")],
+     ("x", ".env", "hidden")],
 )  # fmt: skip
 def test_what_cannot_be_searched_is_said(root: Path, pattern: str, folder: str, why: str) -> None:
     said = search(root, pattern, folder)
@@ -93,15 +93,18 @@ async def test_a_pattern_that_would_take_years_is_given_up(root: Path) -> None:
     assert "more than 1,000 characters" in await grep.grep_files("x" * 2_000)
 
 
-def test_a_search_that_was_cut_says_where(root: Path) -> None:
+def test_a_search_that_was_cut_says_where(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (root / "many.txt").write_text("tea\n" * 1_000, encoding="utf-8")
     stopped = "The search stopped at `many.txt` after 100 matches; search a narrower folder."
     assert search(root, "tea").endswith(f"\n{stopped}")
-    for number in range(MAX_SEARCHED_FILES):
-        (root / f"f{number:04}.txt").touch()
-    said = search(root, "coffee")
-    assert said.startswith("No line matches 'coffee' (2,000 files searched).\nThe search stopped")
-    assert search(root, "x", files="f1999.txt") == "No line matches 'x' (1 file searched)."
+    monkeypatch.setattr(walk, "MAX_SEARCHED_FILES", 20)
+    for number in range(20):
+        (root / f"f{number:02}.txt").touch()
+    assert search(root, "coffee") == (
+        "Up to where the search stopped, no line matches 'coffee' (20 files searched).\n"
+        "The search stopped at `f19.txt` after 20 files; search a narrower folder."
+    )
+    assert search(root, "x", files="f19.txt") == "No line matches 'x' (1 file searched)."
 
 
 def test_ignored_files_are_searched_only_by_name(root: Path) -> None:

@@ -39,14 +39,14 @@ def test_a_walk_stays_inside_and_off_hidden_files(workspace: Workspace) -> None:
 def test_ignored_folders_do_not_count(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(walk, "MAX_SEARCHED_FILES", 4)
+    monkeypatch.setattr(walk, "MAX_SEARCHED_FILES", 5)
     monkeypatch.setattr(walk, "MAX_VISITED", 8)
     for number in range(50):
         put(workspace.root / "node_modules" / f"package{number}" / "index.js")
     put(workspace.root / "debug.log")
     put(workspace.root / ".gitignore", "node_modules/\n*.log\n")
     taken = Walk(workspace, workspace.root)
-    assert names(taken) == ["notes.txt", "src/app.py", "src/deep/more.py"]
+    assert names(taken) == [".gitignore", "notes.txt", "src/app.py", "src/deep/more.py"]
     (note,) = taken.notes()
     assert note.startswith("Excluded by .gitignore: `debug.log`, `node_modules/`.")
 
@@ -103,3 +103,38 @@ def test_what_is_read_in_part_or_not_at_all_is_said(
         "Searched only the first 2 MB of `big.txt`.",
         "Not readable: `notes.txt`.",
     ]
+
+
+def test_packages_and_caches_are_left_out_and_said(workspace: Workspace) -> None:
+    for name in ("node_modules/x.js", "src/__pycache__/app.pyc", ".venv/lib/a.py", ".cache/a"):
+        put(workspace.root / name)
+    put(workspace.root / "env" / "pyvenv.cfg")
+    put(workspace.root / "target" / "CACHEDIR.TAG")
+    taken = Walk(workspace, workspace.root)
+    assert names(taken) == ["notes.txt", "src/app.py", "src/deep/more.py"]
+    (note,) = taken.notes()
+    assert note.startswith("Left out as installed or generated: `node_modules/`, `env/`, `src/__p")
+    for start, found in {"node_modules": "node_modules/x.js", ".venv": ".venv/lib/a.py"}.items():
+        assert names(Walk(workspace, workspace.resolve(start))) == [found]
+    assert names(Walk(workspace, workspace.resolve("env"))) == ["env/pyvenv.cfg"]
+
+
+def test_hidden_files_of_projects_are_searched_and_others_only_by_name(
+    workspace: Workspace,
+) -> None:
+    for name in (".github/workflows/a.yml", ".gitignore", ".mine", ".git/config", ".ssh/id_rsa"):
+        put(workspace.root / name)
+    taken = Walk(workspace, workspace.root)
+    assert names(taken)[:2] == [".gitignore", "notes.txt"]
+    assert ".github/workflows/a.yml" in names(Walk(workspace, workspace.root))
+    assert taken.notes() == ["Left out as hidden: `.mine`. Name one to search it."]
+    assert names(Walk(workspace, workspace.resolve(".mine"))) == [".mine"]
+
+
+def test_a_walk_that_takes_too_long_stops_and_says_so(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(walk, "MAX_SECONDS", -1.0)
+    taken = Walk(workspace, workspace.root)
+    assert names(taken) == []
+    assert "The search stopped at" in taken.notes()[0]

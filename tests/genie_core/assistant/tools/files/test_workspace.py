@@ -58,6 +58,16 @@ def test_what_lies_elsewhere_is_refused(workspace: Workspace, path: str, reason:
         workspace.resolve(path)
 
 
+def test_a_link_leads_to_no_hidden_file_that_was_not_named(workspace: Workspace) -> None:
+    (workspace.root / ".mine").write_text("mine", encoding="utf-8")
+    (workspace.root / "harmless.txt").symlink_to(".mine")
+    (workspace.root / ".gitignore").symlink_to(".mine")
+    assert workspace.resolve(".mine").name == ".mine"
+    for path in ("harmless.txt", ".gitignore"):
+        with pytest.raises(AccessRefused, match="leads to a hidden file"):
+            workspace.resolve(path)
+
+
 def test_an_absolute_path_is_refused_even_into_the_workspace(workspace: Workspace) -> None:
     with pytest.raises(AccessRefused, match="not relative"):
         workspace.resolve(str(workspace.root / "docs" / "plan.md"))
@@ -115,7 +125,9 @@ def test_what_is_new_is_placed_inside_only(workspace: Workspace, tmp_path: Path)
     for path in ("../new", "way-out/new", "dangling", "nope/../../new", "/new", "~/new"):
         with pytest.raises(AccessRefused, match=r"outside|not relative"):
             workspace.place(path)
-    for path in (".git/hooks/pre-commit", "docs/.new", "env-link"):
+    assert workspace.place("docs/.new") == workspace.root / "docs" / ".new"
+    closed = ".git/hooks/pre-commit docs/.git .GIT/config .ssh/config .env.local a/.env .npmrc/x"
+    for path in (*closed.split(), "env-link", ".bash_history", ".github/secrets.yml"):
         with pytest.raises(AccessRefused, match="hidden"):
             workspace.place(path)
     for path in ("x" * 300, "a\ud800"):

@@ -7,7 +7,9 @@ import pytest
 
 from genie_core.assistant.config import Sandbox, ToolLimits
 from genie_core.assistant.tools.files.workspace import Workspace
+from genie_core.assistant.tools.shell import run as running
 from genie_core.assistant.tools.shell.command import Commands
+from genie_core.assistant.tools.shell.run import MARK
 from genie_core.assistant.tools.shell.sandbox import find_backend
 
 PYTHON = sys.executable
@@ -70,7 +72,7 @@ async def test_it_learns_nothing_and_is_given_nothing(
     monkeypatch.setenv("SOME_API_KEY", "sk-secret")
     said = await in_shell(root, "env; cat; ls -l /proc/self/fd", sandbox)
     names = {line.partition("=")[0] for line in said.splitlines() if "=" in line}
-    assert {"PATH", "HOME", "TERM"} <= names <= {"PATH", "HOME", "LANG", "TERM", "PWD", "_", "OLDPWD", "SHLVL"}  # fmt: skip
+    assert {"PATH", "HOME", "TERM"} <= names <= {"PATH", "HOME", "LANG", "TERM", "PWD", "_", "OLDPWD", "SHLVL", MARK}  # fmt: skip
     assert "TERM=dumb" in said
     assert "sk-secret" not in said
     descriptors = {line.split()[-3] for line in said.splitlines() if " -> " in line}
@@ -210,6 +212,36 @@ async def test_nothing_is_left_when_the_program_itself_is_killed(
     async with asyncio.timeout(60):
         while alive(root):
             await asyncio.sleep(0.01)
+
+
+DAEMON = """
+(setsid sh -c '(trap "" TERM HUP; echo $(exec sh -c "echo \\$PPID") >> pids; while :; do sleep 600; done) &' &)
+while [ ! -s pids ]; do sleep 0.01; done
+read _ _ _ s _ < /proc/$$/stat
+read _ _ _ g _ < /proc/$s/stat
+"""
+
+
+@both
+@pytest.mark.parametrize(
+    "end",
+    [
+        "kill -9 $s",
+        "kill -STOP $s",
+        "kill -9 $g",
+        "kill -9 $g $s",
+        "kill -9 $s $g",
+        "kill -STOP $g $s",
+    ],
+)
+async def test_nothing_is_left_when_the_command_kills_its_supervisor(
+    root: Path, sandbox: Sandbox, end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "PATIENCE", 1.0)
+    tool = commands(root, seconds=5, sandbox=sandbox)
+    said = await tool.run_command(f"{DAEMON}\n{end}\nsleep 600", "", True)
+    assert said.startswith("The command "), said
+    assert alive(root) == []
 
 
 async def test_a_call_cancelled_at_once_starts_nothing(root: Path) -> None:

@@ -206,7 +206,8 @@ async def test_a_command_that_stops_its_supervisor_is_ended(
     root: Path, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     monkeypatch.setattr(run, "PATIENCE", 0.5)
-    line = "kill -STOP $PPID; touch stopped; while :; do date +%N > now; done"
+    stop = "read _ _ _ guard _ < /proc/$PPID/stat; kill -STOP $guard $PPID"
+    line = f"{stop}; touch stopped; while :; do date +%N > now; done"
     task = asyncio.create_task(attempt(root, line, seconds=1.0 if how == "time" else 600.0))
     async with asyncio.timeout(60):
         while not (root / "stopped").exists():
