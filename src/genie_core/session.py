@@ -389,20 +389,28 @@ class GroupSession:
     ) -> None:
         await written(noted)
         execution.record(decided)
+        answers: list[tuple[Message, Future[None] | None]] = []
+
+        def answered(text: str) -> None:
+            # Before the agent's memory: a kill in between must not have the query run again.
+            if execution.done or not text.strip():
+                return
+            execution.seal()
+            receiver, request = decided.receiver, message.request_id
+            answer = Message(str(text), SYSTEM, receiver=receiver, request_id=request)
+            marks = self._journal.answered(execution.id)
+            answers.append((answer, None if private else self._conversation.add(answer, marks)))
+
         try:
+            owner = message.sender
             reply = await self._ask(
-                execution, message.sender, decided, attachments, private=private
+                execution, owner, decided, attachments, answered, private=private
             )
         except Exception:
             await _report_unsaved(execution, *unsaved)
             raise
-        execution.seal()
-        answer = Message(
-            reply.text, SYSTEM, receiver=decided.receiver, request_id=message.request_id
-        )
-        marks = self._journal.answered(execution.id)
-        added = () if private else (self._conversation.add(answer, marks),)
-        await _report_unsaved(execution, *unsaved, reply.saved, *added)
+        [(answer, added)] = answers
+        await _report_unsaved(execution, *unsaved, reply.saved, added)
         execution.record(Answered(answer, reply.elapsed, reply.cut))
 
     async def _ask(
@@ -411,6 +419,7 @@ class GroupSession:
         owner: str,
         decided: Decided,
         attachments: Sequence[Attachment],
+        answered: Callable[[str], None],
         *,
         private: bool,
     ) -> Reply:
@@ -422,6 +431,7 @@ class GroupSession:
                 preferences=preferences,
                 emit=execution.emit,
                 execution=execution,
+                answered=answered,
             )
             agent = self._agent(owner, private=private)
             promise = agent.submit(query)

@@ -4,7 +4,8 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from asyncio import Future
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from genie_core.execution import Answered, Decided
 from genie_core.message import Attachment, Message
 from genie_core.reasoner import Response
 from genie_core.session import GroupSession, Unfinished
+from genie_core.storage.memory import MemoryStore
+from genie_core.storage.store import Data
 from genie_core.testing import DecideFn, Emit, RunFn, agent_factory, echo, reasoner_factory
 
 pytestmark = pytest.mark.timeout(100)
@@ -310,6 +313,66 @@ async def test_what_was_interrupted_without_a_kill_is_listed(tmp_path: Path) -> 
     chat = opened(tmp_path)
     assert [each.tool_name for each in (await only(chat)).approvals] == ["book"]
     await chat.join()
+
+
+async def test_a_text_for_the_agent_is_resumed_without_a_reasoner(tmp_path: Path) -> None:
+    async def ask(_input: AgentInput, callback: ApprovalCallback, _emit: Emit) -> str:
+        await callback("book", {})
+        raise AssertionError
+
+    async def begin() -> None:
+        async with DataStore(tmp_path) as store:
+            chat = GroupSession("s", reasoner_factory(no_decision), agent_factory(ask), store)
+            async for element in chat.handle(Message("hi", "alice", "system")).stream():
+                if isinstance(element, Approval):
+                    break
+
+    await asyncio.to_thread(lambda: asyncio.run(begin()))
+    chat = opened(tmp_path)
+    answer = await (await only(chat)).resume().result()
+    assert answer == Message("echo: hi", "system", receiver="alice")
+    await chat.join()
+
+
+class Diary(MemoryStore):
+    """Notes the order of what is written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written: list[str] = []
+
+    def narrowed(self, *keys: str) -> "Diary":
+        part = Diary()
+        part.__dict__.update(super().narrowed(*keys).__dict__, written=self.written)
+        return part
+
+    def save(self, key: str, data: Data) -> "Future[None]":
+        self.written.append(key)
+        return super().save(key, data)
+
+    def append(self, key: str, lines: Iterable[Data], *, sync: bool = True) -> "Future[None]":
+        known = list(lines)
+        self.written += [key if "content" in line else next(reversed(line)) for line in known]
+        return super().append(key, known, sync=sync)
+
+
+async def test_everything_is_written_before_what_must_not_happen_without_it() -> None:
+    async def run(_input: AgentInput, callback: ApprovalCallback, _emit: Emit) -> str:
+        await callback("book", {})
+        store.written.append("the tool runs")
+        return "done"
+
+    store = Diary()
+    chat = GroupSession("s", reasoner_factory(), agent_factory(run), store)
+    async for element in chat.handle(Message("hi", "alice")).stream():
+        if isinstance(element, Approval):
+            store.written.append("a person is asked")
+            element.approve()
+    await chat.join()
+    assert store.written == [
+        *("session", "reasoner", "decided", "asked", "a person is asked", "approved"),
+        *("the tool runs", "session", "system"),
+    ]
 
 
 ENDINGS: dict[str, Callable[[Unfinished], Any]] = {

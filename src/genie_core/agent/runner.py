@@ -51,7 +51,8 @@ def _discard(_text: str) -> None:
 class Query:
     """A query to an agent, and the callback for approvals.
 
-    An `execution` also receives the reports of subagents that run for it.
+    An `execution` also receives the reports of subagents that run for it. `answered` is called with
+    the answer before the agent's memory of it is saved.
     """
 
     text: str
@@ -60,6 +61,7 @@ class Query:
     preferences: str | None = None
     emit: Callable[[str], None] = _discard
     execution: "Execution | None" = None
+    answered: Callable[[str], None] = _discard
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +216,7 @@ class AgentRunner(Actor[Query, Reply]):
         if not isinstance(text, str):
             raise StageFailed("agent", self.name, f"answered with {type(text).__name__}, not text")
         elapsed, cut = perf_counter() - began, isinstance(text, CutAnswer)
+        request.answered(text)
         return Reply(str(text), elapsed, self._remember(agent), cut)
 
     def invoke(self, input: AgentInput, context: ApprovalContext) -> "Future[str]":  # noqa: A002 - as in Agent.run

@@ -1,8 +1,8 @@
 """Where a session keeps its state."""
 
 from asyncio import Future
-from collections.abc import Iterable
-from typing import Any, Literal, Protocol, Self, TypeAlias, get_args, runtime_checkable
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 from genie_core.errors import InvalidSetting, StateError, summary
 from genie_core.privacy.redaction import mask_value
@@ -78,10 +78,10 @@ class Store(Protocol):
             StateError: it can't be read, or the store is closed.
         """
 
-    def narrowed(self, *keys: str) -> Self:
+    def narrowed(self, *keys: str) -> "Store":
         """Return the part below these keys; different keys have different parts."""
 
-    async def parts_with(self, key: str) -> list[Self]:
+    async def parts_with(self, key: str) -> Sequence["Store"]:
         """Return the parts directly below this one that have data under a key."""
 
     def lock(self, key: str) -> Lock:
