@@ -6,6 +6,7 @@ engine is installed.
 
 import argparse
 import asyncio
+import gc
 import tempfile
 from pathlib import Path
 
@@ -24,6 +25,8 @@ def main() -> None:
     parser.add_argument("--sync")
     args = parser.parse_args()
     package = load(args.package)
+    gc.collect()
+    gc.freeze()  # how much a package imports is no cost of a message
     with tempfile.TemporaryDirectory(dir=args.folder, prefix="genie-bench-") as folder:
         run = measure(
             package,
