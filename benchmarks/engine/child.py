@@ -6,11 +6,12 @@ engine is installed.
 
 import argparse
 import asyncio
+import gc
 import tempfile
 from pathlib import Path
 
 from benchmarks.engine.drive import measure
-from benchmarks.engine.package import load
+from benchmarks.engine.package import OURS, load
 
 
 def main() -> None:
@@ -21,8 +22,11 @@ def main() -> None:
     parser.add_argument("--limit", type=float, required=True)
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--settle", action="store_true")
+    parser.add_argument("--sync")
     args = parser.parse_args()
     package = load(args.package)
+    gc.collect()
+    gc.freeze()  # how much a package imports is no cost of a message
     with tempfile.TemporaryDirectory(dir=args.folder, prefix="genie-bench-") as folder:
         run = measure(
             package,
@@ -31,6 +35,7 @@ def main() -> None:
             args.in_flight,
             args.limit,
             settle=args.settle,
+            sync=args.sync if args.package == OURS else None,
         )
         print(asyncio.run(run).to_json())
 

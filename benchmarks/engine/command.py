@@ -50,6 +50,9 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
         "--repeat", type=_count, default=3, help="runs, of which the median is shown"
     )
     parser.add_argument("--in-flight", type=_count, default=1, help="messages per sender at a time")
+    parser.add_argument(
+        "--sync", choices=["each", "group", "os"], help="when our store waits for the disk"
+    )
     parser.add_argument("--limit", type=float, default=120.0, help="seconds per run")
     parser.add_argument("--folder", type=_folder, default=tempfile.gettempdir())
     parser.add_argument("--reference-python", type=Path, default=ROOT / ".venv-bench/bin/python")
@@ -97,6 +100,7 @@ def _options(args: argparse.Namespace, messages: int) -> list[str]:
         *("--messages", str(messages), "--in-flight", str(args.in_flight)),
         *("--limit", str(args.limit), "--folder", str(args.folder)),
         *(["--settle"] if args.settle else []),
+        *(["--sync", args.sync] if args.sync else []),
     ]
 
 

@@ -71,13 +71,14 @@ async def measure(
     limit: float,
     *,
     settle: bool = False,
+    sync: str | None = None,
 ) -> Measurement:
     """Run the workload in an empty folder; `TimeoutError` if what was begun does not end.
 
     With `settle` the session is stopped only when its files have ceased to grow, and the wait counts up to then. For an engine
     that forgets at its end what it has not written, that is the only way to keep everything.
     """
-    store = package.store(folder)
+    store = package.store(folder, sync=sync) if sync else package.store(folder)
     session = package.session(
         id=SESSION_ID,
         group_reasoner_factory=script.reasoner_factory(package),

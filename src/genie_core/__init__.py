@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from genie_core.agent.base import Agent, AgentInfo, AgentInput, AsyncTool
     from genie_core.agent.factory import AgentFactory
     from genie_core.datastore import DataStore
-    from genie_core.errors import ExecutionFailed, GenieError
+    from genie_core.errors import ExecutionFailed, GenieError, SessionLocked
     from genie_core.execution import (
         Answered,
         ApprovalClosed,
@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from genie_core.secrets import SecretsProvider
     from genie_core.session import GroupSession
     from genie_core.session_events import Received, SessionEvent
+    from genie_core.storage.executions import Unfinished
+    from genie_core.storage.memory import MemoryStore
+    from genie_core.storage.sqlite import SQLiteStore
+    from genie_core.storage.store import Store
 
 __version__ = "0.1.0"
 
@@ -63,15 +67,20 @@ __all__ = [
     "GroupReasoner",
     "GroupReasonerFactory",
     "GroupSession",
+    "MemoryStore",
     "Message",
     "PreferencesSource",
     "Received",
     "Response",
+    "SQLiteStore",
     "SecretsProvider",
     "SessionEvent",
+    "SessionLocked",
     "Spent",
+    "Store",
     "TextDelta",
     "Thread",
+    "Unfinished",
     "Unsaved",
     "Verdict",
     "__version__",
@@ -93,13 +102,18 @@ _MODULES = {
     "GroupReasoner": "reasoner.base",
     "GroupReasonerFactory": "reasoner.factory",
     "GroupSession": "session",
+    "MemoryStore": "storage.memory",
     "Message": "message",
     "PreferencesSource": "preferences",
     "Received": "session_events",
     "Response": "reasoner.base",
+    "SQLiteStore": "storage.sqlite",
     "SecretsProvider": "secrets",
     "SessionEvent": "session_events",
+    "SessionLocked": "errors",
+    "Store": "storage.store",
     "Thread": "message",
+    "Unfinished": "storage.executions",
     "Verdict": "agent.approval",
 }
 

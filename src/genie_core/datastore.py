@@ -4,10 +4,10 @@ import hashlib
 from asyncio import Future
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self, TypeAlias, TypeVar
+from typing import Final, Self, TypeVar
 
 from genie_core.errors import MissingKey, StateError, summary
 from genie_core.privacy.redaction import mask_value
@@ -17,13 +17,15 @@ from genie_core.storage.atomic import read_file, reason
 from genie_core.storage.disk import Disk
 from genie_core.storage.journal import decode_value, encode_line
 from genie_core.storage.legacy import earlier_name
+from genie_core.storage.session_lock import SessionLock
+from genie_core.storage.store import Data, Sync, check_sync
+
+__all__ = ["Data", "DataStore", "path_name"]
 
 T = TypeVar("T")
-Data: TypeAlias = Any
-"""A JSON value: None, bool, int, float, str, or lists and string-keyed dicts of these."""
-
 _PLAIN: Final = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-_")
 _LONGEST_NAME: Final = 120
+_MOST_FILES: Final = 64  # whose paths are kept
 
 
 class DataStore:
@@ -41,12 +43,16 @@ class DataStore:
 
     `problems` collects damaged files and failed writes for the store and everything narrowed from
     it; a repeated failure is one line with a count.
+
+    `sync` says when writes wait for the disk; see `genie_core.storage.store.Sync`.
     """
 
-    def __init__(self, root_path: Path) -> None:
+    def __init__(self, root_path: Path, *, sync: Sync = "group") -> None:
+        check_sync(sync)
         self._root = Path(root_path)
         self._earlier = self._root
-        self._disk = Disk()
+        self._disk = Disk(sync)
+        self._files: dict[tuple[str, str], Path] = {}
 
     @property
     def root_path(self) -> Path:
@@ -150,6 +156,17 @@ class DataStore:
         """
         return self._root.joinpath(*map(path_name, keys))
 
+    def lock(self, key: str) -> SessionLock:
+        """Lock the part below a key for one session, until released or the store is closed.
+
+        The lock ends with this process. A system that can't lock, such as a full disk, is among the
+        `problems`; the lock is then without effect.
+
+        Raises:
+            SessionLocked: another session has it, here or in another process.
+        """
+        return self._disk.locked(self._root / f"{path_name(key)}.lock", key)
+
     async def flush(self) -> None:
         """Wait until all earlier requests are on disk or have failed."""
         await self._disk.read(self._disk.sync)
@@ -189,7 +206,12 @@ class DataStore:
             return settled(error)
 
     def _file(self, key: str, suffix: str) -> Path:
-        return _file_in(self._root, key, suffix)
+        path = self._files.get((key, suffix))  # a session writes to the same few files
+        if path is None:
+            path = self._root / f"{path_name(key)}.{suffix}"
+            if len(self._files) < _MOST_FILES:
+                self._files[key, suffix] = path
+        return path
 
     def _read_value(self, path: Path) -> Data:
         try:
@@ -208,11 +230,6 @@ class DataStore:
                 path.replace(aside)
             self._disk.report(f"{path} is damaged ({error}) and was renamed to {aside.name}")
             raise MissingKey(str(path)) from error
-
-
-@lru_cache(maxsize=1024)  # a session writes to the same few files again and again
-def _file_in(folder: Path, key: str, suffix: str) -> Path:
-    return folder / f"{path_name(key)}.{suffix}"
 
 
 def path_name(key: str) -> str:

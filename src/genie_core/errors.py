@@ -12,6 +12,8 @@ GenieError
 ├── StateError                           saved state that cannot be written or understood
 │   └── MissingKey (KeyError)            nothing is stored under a key
 ├── SessionStopped                       the session accepts no more messages
+├── SessionLocked                        another session of this id has the store open
+├── NotUnfinished                        an execution that was taken up before
 ├── ActorStopped (RuntimeError)          a worker ended before it served a request
 ├── EventsMissed (LookupError)           events of a session that are no longer kept
 ├── MissingExtra (ModuleNotFoundError)   a package of an extra is not installed
@@ -278,6 +280,37 @@ class SessionStopped(GenieError):
 
     def __str__(self) -> str:
         return f"session {self.session_id!r} is stopped and takes no more messages"
+
+
+class SessionLocked(GenieError):
+    """Another session of this id has the store open, here or in another process."""
+
+    def __init__(self, session_id: str, where: str, holder: str) -> None:
+        super().__init__(session_id, where, holder)
+        self.session_id = session_id
+        self.where = where
+        self.holder = holder
+
+    def __str__(self) -> str:
+        return (
+            f"session {self.session_id!r} in {self.where} is open in {self.holder}; "
+            "join that session first, or end its process"
+        )
+
+    @property
+    def public(self) -> str:
+        return f"session {self.session_id!r} is open already"
+
+
+class NotUnfinished(GenieError):
+    """An execution that was left unfinished is resumed, answered or closed already."""
+
+    def __init__(self, execution_id: str) -> None:
+        super().__init__(execution_id)
+        self.execution_id = execution_id
+
+    def __str__(self) -> str:
+        return f"execution {self.execution_id} was resumed, answered or closed before"
 
 
 class ActorStopped(GenieError, RuntimeError):

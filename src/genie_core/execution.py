@@ -152,6 +152,9 @@ class Execution:
     The work does not depend on readers. Any number of readers can read everything from the start at
     any time; leaving early changes nothing. Reading and cancelling belong to the session's event
     loop and raise `NotOnEventLoop` elsewhere.
+
+    `id` is its name in the session's journal, which a resumed execution keeps; empty if the session
+    keeps none.
     """
 
     def __init__(
@@ -159,6 +162,7 @@ class Execution:
         preferences_source: PreferencesSource | None = None,
         observe: "Callable[[Execution, ExecutionEvent], object] | None" = None,
     ) -> None:
+        self.id = ""
         self.preferences_source = preferences_source
         self._observe = observe
         self.origin: Message | None = None
@@ -169,6 +173,7 @@ class Execution:
         self._refusal: tuple[str, str] | None = None
         self._work: list[Future[Any]] = []
         self._sealed = False
+        self._note_cancellation: Callable[[], object] = _nothing
         self._loop = running_loop()
 
     @property
@@ -244,6 +249,7 @@ class Execution:
         check_loop(self._loop, "Execution.cancel")
         if self.done or self._sealed:
             return False
+        self._note_cancellation()
         self.record(Cancelled(reason))
         self._cancel_work()
         return True
@@ -259,6 +265,10 @@ class Execution:
         self._work = [task] if request is None else [request, task]
         if self.done:
             self._cancel_work()
+
+    def before_cancelling(self, note: Callable[[], object]) -> None:
+        """Call a function before a cancellation is recorded."""
+        self._note_cancellation = note
 
     def seal(self) -> None:
         """Mark the answer as final; cancelling has no effect from now on."""
@@ -359,6 +369,10 @@ class Execution:
         self._record.add(event)
         if self._observe is not None:
             self._observe(self, event)
+
+
+def _nothing() -> None:
+    """Note no cancellation."""
 
 
 def is_preview(event: ExecutionEvent) -> bool:

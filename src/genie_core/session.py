@@ -4,14 +4,22 @@ import asyncio
 from asyncio import CancelledError, Future, Task
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from types import TracebackType
 from typing import Any, Final, Self, TypeAlias
+from weakref import finalize
 
 from genie_core.agent.factory import AgentFactory
 from genie_core.agent.runner import AgentRunner, Query, Reply
-from genie_core.datastore import DataStore
-from genie_core.errors import NotOnEventLoop, SessionStopped, StageFailed, StateError
+from genie_core.errors import (
+    NotOnEventLoop,
+    NotUnfinished,
+    SessionStopped,
+    Stage,
+    StageFailed,
+    StateError,
+)
 from genie_core.execution import Answered, Cancelled, Decided, Execution
 from genie_core.message import SYSTEM, Attachment, Message
 from genie_core.preferences import PreferencesLookup, PreferencesSource
@@ -23,9 +31,17 @@ from genie_core.runtime.actor import Actor
 from genie_core.runtime.progress import REASONER
 from genie_core.runtime.resource_task import WaitLimit
 from genie_core.runtime.tasks import check_loop, running_loop, start_task
-from genie_core.runtime.threads import first_done
 from genie_core.session_events import SessionEvent, SessionEvents
+from genie_core.storage.executions import (
+    ExecutionJournal,
+    ExecutionRecord,
+    RecordedCall,
+    Unfinished,
+    journalled_approvals,
+    written,
+)
 from genie_core.storage.messages import MessageLog, load_messages
+from genie_core.storage.store import Store
 from genie_core.validation import (
     check_asker,
     check_attachments,
@@ -34,7 +50,7 @@ from genie_core.validation import (
     check_setting,
 )
 
-__all__ = ["Execution", "GroupSession"]
+__all__ = ["Execution", "GroupSession", "RecordedCall", "Unfinished"]
 
 _Work: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 _PRIVATE: Final = "private"
@@ -58,12 +74,19 @@ class GroupSession:
     `id` is the store's key for everything of this session: `<id>/session` for the messages and
     `<id>/<owner>/…` for each person's reasoner and agents. Sessions may share a store.
 
+    A `durable` session locks its part of the store until `join` returns, and journals how each
+    execution goes on, for `unfinished`. Turn it off for a program that has a lock and a log of runs
+    of its own.
+
     A session belongs to the event loop on which it is first used. Every call from another loop or
     thread raises `NotOnEventLoop` and changes nothing.
 
     `async with GroupSession(…) as session` begins with all saved messages and ends as by `join`. An
     exception or a cancellation, inside or while it ends, cancels what runs, and what was accepted is
     on disk afterwards all the same. Cancelling again leaves without waiting.
+
+    Raises:
+        SessionLocked: another durable session of this id has the store open.
     """
 
     def __init__(
@@ -71,26 +94,31 @@ class GroupSession:
         id: str,  # noqa: A002 - the contract's name
         group_reasoner_factory: GroupReasonerFactory,
         agent_factory: AgentFactory,
-        data_store: DataStore | None = None,
+        data_store: Store | None = None,
         preferences_source: PreferencesSource | None = None,
         *,
         side_by_side: int = 1,
+        durable: bool = True,
     ) -> None:
         check_setting("id", id, str)
         check_setting("group_reasoner_factory", group_reasoner_factory, GroupReasonerFactory)
         check_setting("agent_factory", agent_factory, AgentFactory)
-        check_setting("data_store", data_store, DataStore, optional=True)
+        check_setting("data_store", data_store, Store, optional=True)
         check_setting("preferences_source", preferences_source, PreferencesSource, optional=True)
         check_number("side_by_side", side_by_side)
         self.id = id
         self._reasoner_factory = group_reasoner_factory
         self._agent_factory = agent_factory
+        lock = data_store.lock(id) if data_store and durable else None
+        self._unlock = finalize(self, lock.release) if lock else None
         self._store = data_store.narrowed(id) if data_store else None
         self._preferences = preferences_source
         self._side_by_side = side_by_side
         self._patience = WaitLimit()
         self._wishes = PreferencesLookup(preferences_source, self._patience)
         self._conversation = MessageLog(self._store)
+        journalled = durable and data_store is not None
+        self._journal = ExecutionJournal(self._conversation.note, active=journalled)
         self._reasoners: dict[str, ReasonerRunner] = {}
         self._agents: dict[tuple[str, bool], AgentRunner] = {}
         self._executions: dict[Execution, Task[None] | None] = {}
@@ -181,10 +209,11 @@ class GroupSession:
         execution = self._accept(message)
 
         def begin() -> None:
-            saved = self._conversation.add(message)
-            if response := _addressed(message):
+            saved = self._conversation.add(message, self._journal.handled(execution.id))
+            if decided := _addressed(message):
                 files = message.attachments
-                work = partial(self._answer, execution, message, response, 0.0, files, saved)
+                noted = self._journal.decided(execution.id, decided, files)
+                work = partial(self._answer, execution, message, decided, files, noted, saved)
                 self._start(execution, work)
                 return
             ruling = self._reasoner(message.sender).submit(len(self._conversation.messages) - 1)
@@ -216,7 +245,8 @@ class GroupSession:
         """Let the sender's agent answer a query without a decision.
 
         The chat gets the answer, but not the query. With `private`, it gets neither: a second agent
-        of the sender answers, which has a memory of its own.
+        of the sender answers, which has a memory of its own, and a process that ends leaves nothing
+        to resume.
         """
         self._check_loop("delegate")
         origin = Message(query, sender, receiver, request_id=request_id)
@@ -224,15 +254,25 @@ class GroupSession:
         check_asker(sender)
         files = list(attachments)
         check_attachments(files)
-        response = Response(decision("delegate"), query, receiver, reason)
+        decided = Decided(decision("delegate"), query, receiver, reason, 0.0)
         execution = self._accept(origin, private=private)
 
         def begin() -> None:
-            work = partial(self._answer, execution, origin, response, 0.0, files, private=private)
+            noted = self._journal.delegated(execution.id, origin, decided, files)
+            work = partial(self._answer, execution, origin, decided, files, noted, private=private)
             self._start(execution, work)
 
         self._begin_when_open(execution, begin)
         return execution
+
+    async def unfinished(self) -> list[Unfinished]:
+        """Return the executions that earlier processes left without an outcome, oldest first.
+
+        They stay in the list until they are resumed, answered or closed.
+        """
+        self._check_loop("unfinished")
+        await self._conversation.opened()
+        return [self._as_unfinished(each) for each in self._conversation.unfinished.values()]
 
     async def get_group_chat_messages(self) -> str:
         """Return the messages of this group chat, oldest first, as a JSON list."""
@@ -261,7 +301,7 @@ class GroupSession:
         return promise
 
     @staticmethod
-    async def load_messages(data_store: DataStore) -> list[Message] | None:
+    async def load_messages(data_store: Store) -> list[Message] | None:
         """Read the messages saved in a store without opening a session; None if there are none.
 
         The store is either narrowed to the session's id, or the one given to the session if no
@@ -309,6 +349,8 @@ class GroupSession:
             with suppress(StateError):  # the store was closed before, which wrote everything
                 await self._store.flush()
         self._events.close()
+        if self._unlock is not None:
+            self._unlock()
 
     async def _cancel_and_join(self) -> None:
         for execution in self.running:
@@ -327,7 +369,9 @@ class GroupSession:
         self._refuse_when_stopped()
         observe = None if private else partial(self._events.record, message)
         execution = Execution(self._preferences, observe)
+        execution.id = "" if private else self._journal.new_id()
         execution.origin = message
+        execution.before_cancelling(lambda: self._journal.ended(execution.id, "cancelled"))
         self._executions[execution] = None
         if not private:
             self._events.received(message, execution)
@@ -342,6 +386,7 @@ class GroupSession:
             try:
                 begin()
             except Exception as error:  # noqa: BLE001 - this execution ends with it, no other does
+                _ = self._journal.ended(execution.id, "failed")
                 execution.fail(error, "state")
                 self._ended(execution)
 
@@ -357,6 +402,8 @@ class GroupSession:
 
     def _ended(self, execution: Execution) -> None:
         self._executions.pop(execution, None)
+        if execution.done:
+            _ = self._journal.ended(execution.id, "cancelled")  # unless its outcome is noted
         execution.record(Cancelled("interrupted"))  # counts only if nothing else ended it
 
     async def _see_through(self, execution: Execution, work: _Work) -> None:
@@ -365,75 +412,93 @@ class GroupSession:
         except (CancelledError, KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:  # noqa: BLE001 - whatever it is, the execution must end with it
-            execution.fail(error, "agent")
+            await self._fail(execution, error, "agent")
+
+    async def _fail(self, execution: Execution, error: BaseException, at: Stage) -> None:
+        await written(self._journal.ended(execution.id, "failed"))
+        execution.fail(error, at)
 
     async def _decide(
         self,
         execution: Execution,
         message: Message,
         reply: "Future[Reasoned]",
-        saved: "Future[None]",
+        saved: "Future[None] | None" = None,
     ) -> None:
         try:
             ruling = await reply
         except Exception as error:  # noqa: BLE001 - recorded with its stage
             await _report_unsaved(execution, saved)
-            execution.fail(error, "reasoner")
+            await self._fail(execution, error, "reasoner")
             return
         for usage in ruling.spent:
             execution.spent(REASONER, usage)
-        response = ruling.response
-        if response.decision.value == "ignore":
+        decided = _decided(ruling.response, ruling.elapsed)
+        if decided.decision.value == "ignore":
+            noted = self._journal.ended(execution.id, "ignored")
+            await written(noted)
             await _report_unsaved(execution, saved, ruling.saved)
-            execution.record(_decided(response, ruling.elapsed))
+            execution.record(decided)
             return
-        await self._answer(
-            execution, message, response, ruling.elapsed, ruling.attachments, saved, ruling.saved
-        )
+        files = ruling.attachments
+        noted = self._journal.decided(execution.id, decided, files)
+        await self._answer(execution, message, decided, files, noted, saved, ruling.saved)
 
     async def _answer(
         self,
         execution: Execution,
         message: Message,
-        response: Response,
-        elapsed: float,
-        attachments: Sequence[Attachment] = (),
-        *unsaved: "Future[None]",
+        decided: Decided,
+        attachments: Sequence[Attachment],
+        noted: "Future[None] | None",
+        *unsaved: "Future[None] | None",
         private: bool = False,
     ) -> None:
-        execution.record(_decided(response, elapsed))
+        await written(noted)
+        execution.record(decided)
+        answers: list[tuple[Message, Future[None] | None]] = []
+
+        def answered(text: str) -> None:
+            # Before the agent's memory: a kill in between must not have the query run again.
+            if execution.done or not text.strip():
+                return
+            execution.seal()
+            receiver, request = decided.receiver, message.request_id
+            answer = Message(str(text), SYSTEM, receiver=receiver, request_id=request)
+            marks = self._journal.answered(execution.id)
+            answers.append((answer, None if private else self._conversation.add(answer, marks)))
+
         try:
+            owner = message.sender
             reply = await self._ask(
-                execution, message.sender, response, attachments, private=private
+                execution, owner, decided, attachments, answered, private=private
             )
         except Exception:
             await _report_unsaved(execution, *unsaved)
             raise
-        execution.seal()
-        answer = Message(
-            reply.text, SYSTEM, receiver=response.receiver, request_id=message.request_id
-        )
-        added = () if private else (self._conversation.add(answer),)
-        await _report_unsaved(execution, *unsaved, reply.saved, *added)
+        [(answer, added)] = answers
+        await _report_unsaved(execution, *unsaved, reply.saved, added)
         execution.record(Answered(answer, reply.elapsed, reply.cut))
 
     async def _ask(
         self,
         execution: Execution,
         owner: str,
-        response: Response,
+        decided: Decided,
         attachments: Sequence[Attachment],
+        answered: Callable[[str], None],
         *,
         private: bool,
     ) -> Reply:
-        async with self._wishes.along_with_query(owner, response.receiver) as preferences:
+        async with self._wishes.along_with_query(owner, decided.receiver) as preferences:
             query = Query(
-                text=response.query or "",
-                approvals=execution.approvals(),
+                text=decided.query or "",
+                approvals=journalled_approvals(execution, self._journal),
                 attachments=list(attachments),
                 preferences=preferences,
                 emit=execution.emit,
                 execution=execution,
+                answered=answered,
             )
             agent = self._agent(owner, private=private)
             promise = agent.submit(query)
@@ -441,6 +506,52 @@ class GroupSession:
         if not reply.text.strip():
             raise StageFailed("agent", agent.name, "the agent gave an empty answer")
         return reply
+
+    def _as_unfinished(self, record: ExecutionRecord) -> Unfinished:
+        calls = list(record.calls.values())
+        return Unfinished(
+            record.id,
+            record.message,
+            record.decided,
+            approvals=[call for call in calls if call.approved is None],
+            allowed=[call for call in calls if call.approved],
+            _resume=self._resume,
+            _answer=self._answer_unfinished,
+            _close=self._close_unfinished,
+        )
+
+    def _take_unfinished(self, id_: str, method: str) -> ExecutionRecord:
+        self._check_loop(f"unfinished.{method}")
+        self._refuse_when_stopped()
+        if id_ not in self._conversation.unfinished:
+            raise NotUnfinished(id_)
+        return self._conversation.unfinished.pop(id_)
+
+    def _resume(self, id_: str) -> Execution:
+        record = self._take_unfinished(id_, "resume")
+        message, decided = record.message, record.decided
+        execution = self._accept(message)
+        execution.id = id_
+        _ = self._journal.resumed(id_)
+        if decided is not None:
+            work = partial(self._answer, execution, message, decided, record.attachments, None)
+            self._start(execution, work)
+        elif record.index is not None:
+            ruling = self._reasoner(message.sender).submit(record.index)
+            work = partial(self._decide, execution, message, ruling)
+            self._start(execution, work, request=ruling)
+        return execution
+
+    def _answer_unfinished(self, id_: str, answer: Message) -> "Future[None]":
+        check_message(answer)
+        record = self._take_unfinished(id_, "answer")
+        if answer.request_id is None:
+            answer = replace(answer, request_id=record.message.request_id)
+        return self._conversation.add(answer, self._journal.answered(id_))
+
+    def _close_unfinished(self, id_: str, reason: str) -> "Future[None]":
+        self._take_unfinished(id_, "close")
+        return self._journal.closed(id_, reason)
 
     def _reasoner(self, owner: str) -> ReasonerRunner:
         if owner not in self._reasoners:
@@ -472,20 +583,22 @@ class GroupSession:
         return self._agents[owner, private]
 
 
-def _addressed(message: Message) -> Response | None:
-    """Return the response to a text for the agent, which takes no reasoner."""
+def _addressed(message: Message) -> Decided | None:
+    """Return the decision on a text for the agent, which takes no reasoner."""
     if message.receiver != SYSTEM or not message.content.strip():
         return None
     reason = "addressed to the agent"
-    return Response(decision("delegate"), message.content, message.sender, reason)
+    return Decided(decision("delegate"), message.content, message.sender, reason, 0.0)
 
 
 def _decided(response: Response, elapsed: float) -> Decided:
     return Decided(response.decision, response.query, response.receiver, response.reason, elapsed)
 
 
-async def _report_unsaved(execution: Execution, *promises: "Future[None]") -> None:
+async def _report_unsaved(execution: Execution, *promises: "Future[None] | None") -> None:
     """Wait until everything is on disk, and record what could not be written."""
-    for promise in promises:
-        await first_done(promise)
+    asked = [promise for promise in promises if promise is not None]
+    for promise in reversed(asked):  # mostly, there is nothing to wait for after the last one
+        await written(promise)
+    for promise in asked:
         execution.note_save(promise)

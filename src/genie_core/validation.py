@@ -82,6 +82,8 @@ def _kind(value: object) -> str:
 
 def _as_seen(name: str) -> str:
     """Return a name as a reader or model sees it."""
+    if name.isascii() and name.isprintable():
+        return name.strip().lower()
     plain = unicodedata.normalize("NFKC", name)
     return "".join(c for c in plain if unicodedata.category(c) not in _UNSEEN).strip().casefold()
 

@@ -18,17 +18,19 @@ from tests.examples.rulings import delegate, ignore
 from tests.ports import free_port
 from websockets.asyncio.client import ClientConnection, connect
 
+from genie_core.agent import AgentInput, Approval, ApprovalCallback
+from genie_core.datastore import DataStore
 from genie_core.message import Message
 from genie_core.session import GroupSession
-from genie_core.testing import agent_factory
+from genie_core.testing import Emit, agent_factory, reasoner_factory
 from genie_core.testing.openai import FakeOpenAI
 from genie_core.testing.turns import Call, Say
 
 PAGE = Path(__file__).parents[2] / "docs/engine.md"
 FENCE = re.compile(r"^```(\w*) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 BLOCKS = {name: code for _, name, code in FENCE.findall(PAGE.read_text())}
-RUN_HERE = {"embed.py", "follow.py", "websocket_chat.py", "resumed.py", "hierarchy.py"}
-RUN_BY_PYTEST = {"plain_agent.py", "test_plain_agent.py", "test_agent.py"}
+RUN_HERE = {"embed.py", "follow.py", "resume.py", "websocket_chat.py", "resumed.py", "hierarchy.py"}
+RUN_BY_PYTEST = {"plain_agent.py", "test_plain_agent.py", "test_agent.py", "test_own_store.py"}
 RUN_AS_EXAMPLES = {"host_room.py", "join_room.py"}  # tests/examples/test_rooms.py
 
 
@@ -109,6 +111,30 @@ async def test_a_reasoner_of_ones_own_decides(
     assert re.fullmatch(r"ignore after \d\.\d s: not addressed to @genie", ignored)
     assert delegated.startswith("delegate after ")
     assert answered == "to alice: echo: hello"
+
+
+async def test_what_a_process_left_is_picked_up(folder: Path, tmp_path: Path) -> None:
+    async def book(_input: AgentInput, callback: ApprovalCallback, _emit: Emit) -> str:
+        await callback("look", {})
+        await callback("book", {})
+        raise AssertionError
+
+    async def begin() -> None:
+        async with DataStore(tmp_path) as store:
+            chat = GroupSession("s", reasoner_factory(), agent_factory(book), store)
+            async for element in chat.handle(Message("book a trip", "alice")).stream():
+                if isinstance(element, Approval):
+                    if element.tool_name == "book":
+                        break
+                    element.approve()
+
+    await asyncio.to_thread(lambda: asyncio.run(begin()))
+    async with asyncio.timeout(60), DataStore(tmp_path) as store:
+        session = GroupSession("s", reasoner_factory(), agent_factory(), store)
+        await load(folder, "resume").pick_up(session)
+        assert await session.unfinished() == []
+        assert "Please ask again" in await session.get_group_chat_messages()
+        await session.join()
 
 
 async def test_a_second_process_goes_on_from_the_first(folder: Path) -> None:

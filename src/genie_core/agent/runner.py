@@ -15,7 +15,6 @@ from genie_core.agent.approval import Approval, ApprovalContext, ApprovalQueue
 from genie_core.agent.base import Agent, AgentInput, AsyncTool, CutAnswer
 from genie_core.agent.factory import AgentFactory
 from genie_core.agent.instance import Instance
-from genie_core.datastore import DataStore
 from genie_core.errors import (
     ActorStopped,
     AttachmentError,
@@ -31,6 +30,7 @@ from genie_core.runtime.progress import Usage, What, note, reporting_to, stage
 from genie_core.runtime.resource_task import WaitLimit, raise_if_cancelled
 from genie_core.storage.agent_state import StateKeeper
 from genie_core.storage.journal import encode_json
+from genie_core.storage.store import Store
 
 if TYPE_CHECKING:
     from genie_core.execution import Execution
@@ -55,7 +55,8 @@ def _discard(_text: str) -> None:
 class Query:
     """A query to an agent, and the callback for approvals.
 
-    An `execution` also receives the reports of subagents that run for it.
+    An `execution` also receives the reports of subagents that run for it. `answered` is called with
+    the answer before the agent's memory of it is saved.
     """
 
     text: str
@@ -64,6 +65,7 @@ class Query:
     preferences: str | None = None
     emit: Callable[[str], None] = _discard
     execution: "Execution | None" = None
+    answered: Callable[[str], None] = _discard
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,7 @@ class _Place:
 
     path: str
     above: tuple[str, ...]  # the names of the agents that wait for this one, the first one first
-    store: DataStore | None
+    store: Store | None
     pool: Pool
 
 
@@ -170,7 +172,7 @@ class AgentRunner(Actor[Query, Reply]):
         name: str,
         owner: str,
         agent_factory: AgentFactory,
-        data_store: DataStore | None = None,
+        data_store: Store | None = None,
         extra_tools: dict[str, AsyncTool] | None = None,
         *,
         side_by_side: int = 1,
@@ -267,7 +269,12 @@ class AgentRunner(Actor[Query, Reply]):
         if not isinstance(text, str):
             raise StageFailed("agent", self.name, f"answered with {type(text).__name__}, not text")
         elapsed, cut = perf_counter() - run.began, isinstance(text, CutAnswer)
+        request.answered(text)
         return Reply(str(text), elapsed, self._remember(agent), cut)
+
+    @property
+    def may_overlap(self) -> bool:
+        return self._side_by_side > 1
 
     def may_start_beside(self) -> bool:
         """Whether the next query may start while others run; see the class."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Final
 
-from genie_core.datastore import DataStore
 from genie_core.errors import ActorStopped, StageFailed, StateError
 from genie_core.message import SYSTEM, Attachment, Message
 from genie_core.reasoner.base import GroupReasoner, Response
@@ -17,12 +16,13 @@ from genie_core.runtime.actor import Actor
 from genie_core.runtime.progress import Usage, What, reporting_to, stage
 from genie_core.runtime.resource_task import WaitLimit
 from genie_core.storage.agent_state import StateKeeper
+from genie_core.storage.store import Store
 
 _HANDED_OVER: Final = "attachments"  # the key of how far a person's attachments are handed over
-_AHEAD: Final = "ahead"  # the key of how many messages the reasoner knows that were lost
+_AHEAD: Final = "ahead"  # the key of how many messages it counts that were lost, or shown twice
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Reasoned:
     """A reasoner's response with its circumstances.
 
@@ -75,7 +75,7 @@ class ReasonerRunner(Actor[int, Reasoned]):
         owner: str,
         messages: Sequence[Message],
         factory: GroupReasonerFactory,
-        data_store: DataStore | None = None,
+        data_store: Store | None = None,
         *,
         restored: int = 0,
         patience: WaitLimit | None = None,
@@ -114,9 +114,12 @@ class ReasonerRunner(Actor[int, Reasoned]):
         bill = _Bill()
         with stage("reasoner", self.name), reporting_to(bill):
             updates = self._updates(reasoner, request)
+            before = reasoner.processed
             raw = await reasoner.run(updates)
         if not self._in_charge():
             raise ActorStopped(self.name)
+        if before - self._ahead > request:
+            self._note_repeated(reasoner.processed - before)
         saved = self._state.save(reasoner)  # whatever it said, it has taken the messages in
         with stage("reasoner", self.name):
             response = _understood(raw, self.name)
@@ -148,6 +151,12 @@ class ReasonerRunner(Actor[int, Reasoned]):
         if self._store is not None and self._ahead != before:
             _ = self._store.save(_AHEAD, self._ahead)  # a failure is among the store's problems
 
+    def _note_repeated(self, count: int) -> None:
+        """Remember that the reasoner counts messages twice: it was shown one that it knew."""
+        self._ahead += count
+        if self._store is not None:
+            _ = self._store.save(_AHEAD, self._ahead)  # a failure is among the store's problems
+
     async def _saved_count(self, key: str) -> int:
         if self._store is None:
             return 0
@@ -173,7 +182,7 @@ class GroupReasonerRunner(Actor[list[Message], Response]):
         key: str,
         owner: str,
         group_reasoner_factory: GroupReasonerFactory,
-        data_store: DataStore | None = None,
+        data_store: Store | None = None,
     ) -> None:
         name = f"reasoner of {owner}"
         super().__init__(name, group_reasoner_factory.group_reasoner_idle_timeout)

@@ -3,17 +3,17 @@
 import asyncio
 import logging
 from abc import ABC, abstractmethod
-from asyncio import Future, Task
+from asyncio import AbstractEventLoop, Future, Task, TimerHandle
 from collections import deque
 from contextlib import AbstractAsyncContextManager
 from contextvars import Context, copy_context
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
 from genie_core.errors import ActorStopped
 from genie_core.runtime.resource_task import CANCEL_GRACE, ResourceTask, WaitLimit, abandon
 from genie_core.runtime.tasks import start_task
-from genie_core.runtime.threads import first_done
 from genie_core.validation import check_timeout
 
 POOL_SIZE: Final = 32
@@ -61,6 +61,8 @@ class Actor(ABC, Generic[Request, Reply]):
         self._mailbox: deque[_Letter[Request, Reply]] = deque()
         self._task: Task[None] | None = None
         self._news: Future[None] | None = None
+        self._idle_since: float | None = None
+        self._timer: TimerHandle | None = None
         self._attended: set[Task[None]] = set()  # one for each request that is served
         self._serving: set[Task[Reply]] = set()
         self._left_behind = False
@@ -100,8 +102,13 @@ class Actor(ABC, Generic[Request, Reply]):
     async def serve(self, request: Request) -> Reply:
         """Do the work for one request."""
 
+    @property
+    def may_overlap(self) -> bool:
+        """Whether requests may be served at the same time; False by default."""
+        return False
+
     def may_start_beside(self) -> bool:
-        """Whether the next request may start while others are served; never by default.
+        """Whether the next request may start while others are served, if they may overlap.
 
         Asked again whenever a request comes or ends, and after `reconsider`.
         """
@@ -170,6 +177,9 @@ class Actor(ABC, Generic[Request, Reply]):
             finally:
                 await held.end()
         self._task = None  # nothing may be awaited after the last look into the mailbox
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     async def _started(self, held: ResourceTask, letter: _Letter[Request, Reply]) -> bool:
         """Wait for the resources that a request needs; False if it was answered meanwhile."""
@@ -188,8 +198,12 @@ class Actor(ABC, Generic[Request, Reply]):
         try:
             while await self._has_mail(held):
                 letter = self._mailbox.popleft()
-                if not letter.reply.done():
+                if letter.reply.done():
+                    continue
+                if self.may_overlap:
                     self._attend(letter)
+                else:  # a task less for each request
+                    await self._serve_letter(letter)
         finally:  # an abandoned one must not wake those that wait with its successor
             held.task.remove_done_callback(self._wake)
             await self._end_attended()
@@ -202,9 +216,9 @@ class Actor(ABC, Generic[Request, Reply]):
         while self._attended:
             if self._mailbox and self._is_fit(held) and self.may_start_beside():
                 return True
-            await self._wait_for_news(None)
+            await self._wait_for_news()
         if not (self._mailbox or self._stopping) and self._is_fit(held):
-            await self._wait_for_news(self._idle_timeout)
+            await self._wait_for_news(idle=True)
         return bool(self._mailbox) and self._is_fit(held)
 
     def _is_fit(self, held: ResourceTask) -> bool:
@@ -228,17 +242,28 @@ class Actor(ABC, Generic[Request, Reply]):
         if self._attended:
             await asyncio.wait(set(self._attended))
 
-    async def _wait_for_news(self, seconds: float | None) -> None:
-        """Wait for `_wake`, at most so many seconds."""
+    async def _wait_for_news(self, *, idle: bool = False) -> None:
+        """Wait for `_wake`; if idle, at most for the idle timeout."""
         loop = asyncio.get_running_loop()
         self._news = loop.create_future()
-        timer = loop.call_later(seconds, self._wake) if seconds else None
+        self._idle_since = loop.time() if idle else None
+        if idle and self._idle_timeout is not None and self._timer is None:
+            self._timer = loop.call_later(self._idle_timeout, self._idle_for_some_time, loop)
         try:
             await self._news
         finally:
-            self._news = None
-            if timer is not None:
-                timer.cancel()
+            self._news = self._idle_since = None
+
+    def _idle_for_some_time(self, loop: AbstractEventLoop) -> None:
+        """Wake up if the idle timeout is over; a timer for each wait would cost more than most work."""
+        self._timer = None
+        if self._idle_since is None or self._idle_timeout is None:
+            return
+        rest = self._idle_since + self._idle_timeout - loop.time()
+        if rest > 0:
+            self._timer = loop.call_later(rest, self._idle_for_some_time, loop)
+        else:
+            self._wake()
 
     def _wake(self, _cause: object = None) -> None:
         if self._news is not None and not self._news.done():
@@ -246,12 +271,15 @@ class Actor(ABC, Generic[Request, Reply]):
 
     async def _serve_letter(self, letter: _Letter[Request, Reply]) -> None:
         """Serve one request, until its work ends or has to be left running."""
+        ended: Future[None] = letter.reply.get_loop().create_future()
         work = start_task(
-            self.serve(letter.request), name=f"{self._name}: request", context=letter.context
+            self._serve_until(ended, letter.request),
+            name=f"{self._name}: request",
+            context=letter.context,
         )
         self._serving.add(work)
         try:
-            await _done_or_cancelled(work, letter.reply)
+            await _done_or_cancelled(work, ended, letter.reply)
         finally:
             self._serving.discard(work)
             if work.done():
@@ -259,6 +287,13 @@ class Actor(ABC, Generic[Request, Reply]):
             else:
                 self._left_behind = True
                 self._leave_behind(work, letter)
+
+    async def _serve_until(self, ended: "Future[None]", request: Request) -> Reply:
+        """Serve a request, and tell at its end: a callback of the task would come one step later."""
+        try:
+            return await self.serve(request)
+        finally:
+            _tell(ended)
 
     def _leave_behind(self, work: "Task[Reply]", letter: _Letter[Request, Reply]) -> None:
         log.warning("%s does not end though it was cancelled; going on without it", self._name)
@@ -289,12 +324,21 @@ class Actor(ABC, Generic[Request, Reply]):
         self._refuse_all(ActorStopped(self._name))
 
 
-async def _done_or_cancelled(work: "Task[Reply]", reply: "Future[Reply]") -> None:
+def _tell(ended: "Future[None]", _cause: object = None) -> None:
+    if not ended.done():
+        ended.set_result(None)
+
+
+async def _done_or_cancelled(
+    work: "Task[Reply]", ended: "Future[None]", reply: "Future[Reply]"
+) -> None:
     """Wait for the work; cancel it once its reply has no waiter, and give it some time to end."""
+    cancelled = partial(_tell, ended)  # the reply is done before the work only if it was cancelled
+    reply.add_done_callback(cancelled)
     try:
-        # The reply is done before the work only if it was cancelled.
-        await first_done(work, reply)
+        await ended
     finally:
+        reply.remove_done_callback(cancelled)
         if not work.done():  # or the worker is being cancelled itself
             work.cancel()
             await asyncio.wait({work}, timeout=CANCEL_GRACE)

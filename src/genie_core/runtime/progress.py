@@ -11,32 +11,41 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from types import TracebackType
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from genie_core.errors import Stage, StageFailed
 
 log = logging.getLogger(__name__)
 
+_PASSED_ON: Final = (StageFailed, GeneratorExit)
 
-@contextmanager
-def stage(name: Stage, subject: str) -> Iterator[None]:
+
+@dataclass(slots=True)
+class stage:  # noqa: N801 - used like a function; a generator would take five times as long
     """Convert exceptions of the block to `StageFailed`, unless they are that already.
 
     This includes a cancellation that does not come from the running task, such as one that leaks
     from a library, and what would end the program: `sys.exit` in foreign code ends its work only.
     """
-    try:
-        yield
-    except (StageFailed, GeneratorExit):
-        raise
-    except asyncio.CancelledError as error:
-        if _is_being_cancelled():
-            raise
-        raise StageFailed(name, subject, "was cancelled from within") from error
-    except BaseException as error:
-        if name == "tools":
-            bare(error)
-        raise StageFailed(name, subject, error) from error
+
+    name: Stage
+    subject: str
+
+    def __enter__(self) -> None:
+        """Begin the stage."""
+
+    def __exit__(
+        self, kind: object, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if error is None or isinstance(error, _PASSED_ON):
+            return
+        if not isinstance(error, asyncio.CancelledError):
+            if self.name == "tools":
+                bare(error)
+            raise StageFailed(self.name, self.subject, error) from error
+        if not _is_being_cancelled():
+            raise StageFailed(self.name, self.subject, "was cancelled from within") from error
 
 
 def bare(error: BaseException) -> BaseException:
@@ -135,14 +144,19 @@ class Sink(Protocol):
 _sink: ContextVar[Sink | None] = ContextVar("sink", default=None)
 
 
-@contextmanager
-def reporting_to(sink: Sink) -> Iterator[None]:
+class reporting_to:  # noqa: N801 - as `stage`
     """Send reports of this task, and of those it starts, to `sink` while the block runs."""
-    token = _sink.set(sink)
-    try:
-        yield
-    finally:
-        _sink.reset(token)
+
+    __slots__ = ("_sink", "_token")
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+
+    def __enter__(self) -> None:
+        self._token = _sink.set(self._sink)
+
+    def __exit__(self, *_error: object) -> None:
+        _sink.reset(self._token)
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,7 @@ async def first_done(*promises: "Future[Any]") -> None:
     """
     if any(promise.done() for promise in promises):
         return
-    waiter: Future[None] = asyncio.get_running_loop().create_future()
+    waiter: Future[None] = promises[0].get_loop().create_future()
 
     def wake(_promise: "Future[Any]") -> None:
         if not waiter.done():

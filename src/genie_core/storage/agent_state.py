@@ -6,11 +6,11 @@ from asyncio import Future
 from collections.abc import Callable
 from typing import Any, Literal, Protocol, TypeVar
 
-from genie_core.datastore import DataStore
 from genie_core.errors import MissingKey, StageFailed, StateError, summary
 from genie_core.runtime.overrides import extends
 from genie_core.runtime.progress import stage
 from genie_core.runtime.tasks import settled
+from genie_core.storage.store import Store
 
 log = logging.getLogger(__name__)
 
@@ -64,7 +64,7 @@ class StateKeeper:
     holders that report only new messages, their lines are.
     """
 
-    def __init__(self, subject: str, key: str, store: DataStore | None) -> None:
+    def __init__(self, subject: str, key: str, store: Store | None) -> None:
         self._subject = subject
         self._key = key
         self._store = store
@@ -74,11 +74,12 @@ class StateKeeper:
         self._found: Literal["nothing", "journal", "whole"] = "nothing"
         self._unsaved = store is None
         self._unreadable = False
-        self._latest: Future[None] | None = None
+        self._latest: Future[None] | None = None  # the last save, until its end is looked at
 
     @property
     def on_disk(self) -> bool:
         """Whether the last saved memory is on disk and none is held here."""
+        self._look()
         return not (self._unsaved or self._kept)
 
     async def restore(self, holder: Stateful) -> None:
@@ -90,6 +91,7 @@ class StateKeeper:
         Raises:
             StageFailed: the holder does not understand its state.
         """
+        self._look()
         states = self._kept or await self._readable()
         with stage("state", f"saved state of {self._subject}"):
             for state in states:
@@ -113,6 +115,7 @@ class StateKeeper:
 
     def release(self, holder: Stateful) -> None:
         """Hold what the disk does not have yet, before an instance is dropped."""
+        self._look()
         try:
             with stage("state", f"state of {self._subject}"):
                 self._kept = self._memory(holder) if self._unsaved else []
@@ -141,15 +144,14 @@ class StateKeeper:
         )
         if not (promise.done() and promise.exception()):  # otherwise the store took nothing
             self._backlog.clear()
-        promise.add_done_callback(self._written)
         return promise
 
-    def _append(self, store: DataStore, _holder: Stateful) -> "Future[None]":
+    def _append(self, store: Store, _holder: Stateful) -> "Future[None]":
         # Memory that lags behind the messages is caught up with; one sync per message, that of the
         # message itself, is what makes a chat fast.
         return store.append(self._key, self._backlog, sync=False)
 
-    def _save_whole(self, store: DataStore, holder: Stateful) -> "Future[None]":
+    def _save_whole(self, store: Store, holder: Stateful) -> "Future[None]":
         save = store.save_instead if self._found == "journal" else store.save
         return save(self._key, holder.get_serialized())
 
@@ -187,10 +189,12 @@ class StateKeeper:
             self._found, self._backlog = "journal", list(whole)
         return [whole]
 
-    def _written(self, promise: "Future[None]") -> None:
-        if promise is not self._latest:
+    def _look(self) -> None:
+        """Take in how the last save ended; a callback for each would cost a step of the loop."""
+        if (saved := self._latest) is None or not saved.done():
             return
-        self._unsaved = promise.cancelled() or promise.exception() is not None
+        self._latest = None
+        self._unsaved = saved.cancelled() or saved.exception() is not None
         if not self._unsaved:
             self._kept = []
 

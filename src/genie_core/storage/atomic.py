@@ -9,18 +9,22 @@ from pathlib import Path
 from genie_core.errors import summary
 
 
-def replace_file(path: Path, content: bytes) -> None:
-    """Write a file beside the old one, sync it, and rename it over the old one."""
+def replace_file(path: Path, content: bytes, *, sync: bool = True) -> None:
+    """Write a file beside the old one, sync it, and rename it over the old one.
+
+    Without `sync`, only the death of this process leaves either content, not a power cut.
+    """
     make_private_folder(path.parent)
     fresh = path.with_name(f"{path.name}.new")
     try:
-        _write_new(fresh, content)
+        _write_new(fresh, content, sync=sync)
         fresh.replace(path)
     except OSError:
         with suppress(OSError):
             fresh.unlink(missing_ok=True)
         raise
-    sync_folder(path.parent)
+    if sync:
+        sync_folder(path.parent)
 
 
 def create_file(path: Path) -> int:
@@ -103,7 +107,7 @@ def reason(error: BaseException) -> str:
     return (isinstance(error, OSError) and error.strerror) or summary(error)
 
 
-def _write_new(path: Path, content: bytes) -> None:
+def _write_new(path: Path, content: bytes, *, sync: bool) -> None:
     with suppress(FileNotFoundError):
         if not stat.S_ISREG(path.lstat().st_mode):
             path.unlink()  # a link would lead the content elsewhere, a pipe would wait for a reader
@@ -111,6 +115,7 @@ def _write_new(path: Path, content: bytes) -> None:
     descriptor = os.open(path, flags, 0o600)
     try:
         write_whole(descriptor, content)
-        os.fsync(descriptor)
+        if sync:
+            os.fsync(descriptor)
     finally:
         os.close(descriptor)

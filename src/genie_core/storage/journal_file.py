@@ -1,5 +1,6 @@
 """One journal on disk, and the state of its end."""
 
+import errno
 import os
 from collections.abc import Callable
 from contextlib import suppress
@@ -21,18 +22,21 @@ class JournalFile:
     """A file that only grows, for use by one thread.
 
     Lines that could not be written are written before the next ones, so that no journal has a gap.
-    A line is written completely or cut off again.
+    A line is written completely or cut off again. Without `syncs`, it is never synced. After an
+    append, the file stays open until `close`: opening it takes longer than writing a line.
     """
 
-    def __init__(self, path: Path, report: Callable[[str], None]) -> None:
+    def __init__(self, path: Path, report: Callable[[str], None], *, syncs: bool = True) -> None:
         self._path = path
         self._report = report
+        self._syncs = syncs
         self._owed: list[bytes] = []
         self._cut: int | None = None  # bytes to go back to: what follows was not written whole
         self._torn_at: int | None = None  # the size at which that was seen in a file read
         self._plain: bool | None = None  # unknown before the first look
         self._ready = False  # to be appended to
         self._unsynced = False
+        self._descriptor: int | None = None
 
     def read(self) -> Journal:
         """Return the content up to a torn end, which the next append cuts off."""
@@ -73,11 +77,7 @@ class JournalFile:
     def _write_owed(self, *, sync: bool) -> None:
         if not self._ready:
             self._prepare()
-        try:
-            descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND)
-        except OSError:
-            self._ready = False  # the file or its folder may have gone
-            raise
+        descriptor = self._opened()
         try:
             self._write(descriptor, b"".join(self._owed), sync=sync)
             self._owed.clear()
@@ -85,8 +85,29 @@ class JournalFile:
             if len(self._owed) == 1:
                 raise
             self._write_what_fits(descriptor, sync=sync)
-        finally:
-            os.close(descriptor)
+
+    def close(self) -> None:
+        """Close the file until the next append."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def _opened(self) -> int:
+        if self._descriptor is None:
+            try:
+                self._descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+            except OSError:
+                self._ready = False  # the file or its folder may have gone
+                raise
+        return self._descriptor
+
+    def _size(self, descriptor: int) -> int:
+        status = os.fstat(descriptor)
+        if not status.st_nlink:
+            self.close()
+            self._ready = False
+            raise FileNotFoundError(errno.ENOENT, "The file was removed")
+        return status.st_size
 
     def _write_what_fits(self, descriptor: int, *, sync: bool) -> None:
         """Write pending lines in pieces, to use the little space there is."""
@@ -108,17 +129,17 @@ class JournalFile:
 
     def _write(self, descriptor: int, content: bytes, *, sync: bool) -> None:
         self._cut_back(descriptor)
-        before = os.fstat(descriptor).st_size
+        before = self._size(descriptor)
         try:
             write_whole(descriptor, content)
-            if sync:
+            if sync and self._syncs:
                 sync_data(descriptor)
         except OSError:
             self._cut, self._torn_at = before, None
             with suppress(OSError):
                 self._cut_back(descriptor)
             raise
-        self._unsynced = not sync
+        self._unsynced = self._syncs and not sync
 
     def _cut_back(self, descriptor: int) -> None:
         if self._cut is None:

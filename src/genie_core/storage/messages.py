@@ -7,19 +7,24 @@ from asyncio import Future, Task
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import copy_context
 from functools import partial
-from typing import Any, Final, overload
+from typing import Any, Final, TypeAlias, overload
 
 from genie_core.datastore import DataStore
-from genie_core.errors import GenieError, InvalidMessage, MissingKey, summary
+from genie_core.errors import GenieError, MissingKey, summary
 from genie_core.message import Message
 from genie_core.runtime.tasks import settled, start_task
 from genie_core.runtime.threads import in_thread
+from genie_core.storage.executions import ExecutionRecord, ExecutionRecords, is_note
 from genie_core.storage.group_genie import carry_over
+from genie_core.storage.store import Store
 from genie_core.validation import check_parts
 
 log = logging.getLogger(__name__)
 
+_Read: TypeAlias = tuple[list[Message], dict[str, ExecutionRecord]]
+
 _KEY: Final = "session"
+_NO_MARKS: Final[dict[str, str]] = {}
 _AT_ONCE: Final = 500  # messages encoded in one go: the event loop gets its turn in between
 
 
@@ -51,12 +56,15 @@ class MessageLog:
 
     `messages` is the live list: share it, do not change it. Nothing may be added before the
     messages on disk are loaded; `when_open` waits for that and keeps the order.
+
+    `unfinished` are the executions without outcome on disk; whoever ends or resumes one removes it.
     """
 
-    def __init__(self, store: DataStore | None) -> None:
+    def __init__(self, store: Store | None) -> None:
         self._store = store
         self.messages: list[Message] = []
         self.view = MessageView(self.messages)
+        self.unfinished: dict[str, ExecutionRecord] = {}
         self.request_ids: set[str] = set()
         self.restored = 0
         self._is_open = store is None
@@ -89,12 +97,22 @@ class MessageLog:
         if self._opening is not None:
             await asyncio.wait({self._opening})
 
-    def add(self, message: Message) -> "Future[None]":
-        """Add a message; the future completes once it is on disk, or fails."""
+    def add(self, message: Message, marks: dict[str, str] = _NO_MARKS) -> "Future[None]":
+        """Add a message; the future completes once it is on disk, or fails.
+
+        `marks` are further fields of its line.
+        """
         self._keep(message)
+        return self._append(message.serialize() | marks, sync=True)
+
+    def note(self, line: dict[str, Any]) -> "Future[None]":
+        """Write a line about an execution; the future completes once the system has it."""
+        return self._append(line, sync=False)
+
+    def _append(self, line: dict[str, Any], *, sync: bool) -> "Future[None]":
         try:
             if self._store is not None:
-                return self._store.append(_KEY, [message.serialize()])
+                return self._store.append(_KEY, [line], sync=sync)
         except Exception as error:  # noqa: BLE001 - a closed store, or what is no text; passed on
             return settled(error)
         return settled()
@@ -126,9 +144,10 @@ class MessageLog:
                 log.exception("something that waited for the messages failed")
         self._deferred.clear()
 
-    async def _take_over(self, store: DataStore) -> None:
-        await carry_over(store)
-        stored = await _messages_in(store) or []
+    async def _take_over(self, store: Store) -> None:
+        if isinstance(store, DataStore):
+            await carry_over(store)
+        stored, self.unfinished = await _read(store) or ([], {})
         ids = await in_thread(lambda: {message.request_id for message in stored})
         self.messages += stored
         self.request_ids |= {each for each in ids if each is not None}
@@ -140,26 +159,25 @@ class MessageLog:
             self.request_ids.add(message.request_id)
 
 
-async def load_messages(store: DataStore) -> list[Message] | None:
+async def load_messages(store: Store) -> list[Message] | None:
     """Read the messages of the session in a store; None if there are none.
 
     The store is either narrowed to the session's id, or the one given to the session if it holds no
     other session.
     """
-    if store.earlier_path != store.root_path:
+    if isinstance(store, DataStore) and store.earlier_path != store.root_path:
         await carry_over(store)
-    if (messages := await _messages_in(store)) is not None:
-        return messages
+    if (found := await _read(store)) is not None:
+        return found[0]
     sessions = await store.parts_with(_KEY)
     if len(sessions) > 1:
-        store.report(
-            f"{store.root_path} holds {len(sessions)} sessions: narrow it to the id of one"
-        )
+        store.report(f"the store holds {len(sessions)} sessions: narrow it to the id of one")
         return None
-    return await _messages_in(sessions[0]) if sessions else None
+    found = await _read(sessions[0]) if sessions else None
+    return None if found is None else found[0]
 
 
-async def _messages_in(store: DataStore) -> list[Message] | None:
+async def _read(store: Store) -> _Read | None:
     if lines := await store.load_lines(_KEY):
         return await in_thread(_understood, lines, store)
     try:
@@ -173,18 +191,24 @@ async def _messages_in(store: DataStore) -> list[Message] | None:
     return await in_thread(_understood, listed, store)
 
 
-def _understood(lines: list[Any], store: DataStore) -> list[Message]:
-    """Build messages from lines; invalid ones are one report."""
-    messages = []
+def _understood(lines: list[Any], store: Store) -> _Read:
+    """Build messages and unfinished executions from lines; invalid ones are one report."""
+    messages: list[Message] = []
+    records = ExecutionRecords()
     strange: list[str] = []
     for number, line in enumerate(lines, start=1):
         try:
-            messages.append(_message(line))
-        except (TypeError, LookupError, AttributeError, RecursionError, InvalidMessage) as error:
+            if is_note(line):
+                records.note(line)
+                continue
+            message = _message(line)
+            records.message(line, message, len(messages))
+            messages.append(message)
+        except (TypeError, LookupError, AttributeError, RecursionError, ValueError) as error:
             strange.append(f"number {number}: {error!r}")
     if strange:
         store.report(f"{len(strange)} saved messages were left out, first {strange[0]}")
-    return messages
+    return messages, records.unfinished
 
 
 def _message(line: Any) -> Message:

@@ -461,6 +461,7 @@ class Sociable(Worker):
     """Serves two requests at a time, once it is allowed."""
 
     allowed = False
+    may_overlap = True
 
     def may_start_beside(self) -> bool:
         return self.allowed and self.serving < 2

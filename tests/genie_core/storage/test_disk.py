@@ -188,11 +188,7 @@ async def test_what_gathers_is_written_and_synced_together(
         promises.append(disk.replace(tmp_path / "b.json", str(number).encode()))
     may_begin.set()
     await asyncio.gather(*promises)
-    assert [name for name, path in files.calls if path == "a.jsonl"] == [
-        "open",
-        "write",
-        "fdatasync",
-    ]
+    assert [name for name, path in files.calls if path == "a.jsonl"] == ["write", "fdatasync"]
     assert [name for name, _ in files.calls].count("replace") == 1
     assert (tmp_path / "b.json").read_text() == "99"
     disk.close()
@@ -252,6 +248,31 @@ async def test_a_sync_that_fails_later_is_told(
     (problem,) = disk.problems
     assert "broken" in problem
     disk.close()
+
+
+async def test_a_file_that_is_removed_while_it_is_open_is_made_again(tmp_path: Path) -> None:
+    disk = Disk()
+    path = tmp_path / "a.jsonl"
+    await disk.append(path, lines(1))
+    path.unlink()
+    with pytest.raises(StateError, match="removed"):
+        await disk.append(path, lines(2))
+    await disk.append(path, lines(3))
+    assert path.read_bytes() == lines(2, 3)
+    disk.close()
+
+
+async def test_few_files_are_open_and_none_while_idle(tmp_path: Path) -> None:
+    def opened() -> int:
+        held = Path("/proc/self/fd").iterdir()
+        return sum(each.is_symlink() and str(tmp_path) in str(each.readlink()) for each in held)
+
+    disk = Disk()
+    for number in range(200):
+        _ = disk.append(tmp_path / f"{number}.jsonl", lines(1))
+    assert 0 < await disk.read(opened) <= 64
+    disk.close()
+    assert opened() == 0
 
 
 async def test_any_error_of_a_write_reaches_its_promise_and_spares_the_thread(

@@ -46,6 +46,7 @@ def engine_loader(
             data_store=store,
             preferences_source=preferences,
             side_by_side=config.parallel_runs,
+            durable=False,  # the room has a lock, and its log tells of all runs
         )
 
         async def close() -> None:

@@ -228,6 +228,7 @@ def _concise(tool: ToolDefinition) -> ToolDefinition:
         tool,
         description=one_line(tool.description or ""),
         parameters_json_schema=concise(tool.parameters_json_schema),
+        strict=False,  # it adds to each schema, and arguments are checked here
     )
 
 

@@ -52,16 +52,15 @@ class Commands:
     ) -> str:
         """Run a program in the workspace and return its exit code and output.
 
-        The program gets no input. All processes that it started are ended when it ends.
+        It gets no input. Processes that it leaves are ended.
 
         Args:
-            command: The program with its arguments, for example "pytest -q tests". Quote arguments
-                that contain spaces. No pipes, redirections, wildcards or variables: no shell reads it.
-            folder: The folder to run it in, relative to the workspace. Empty for the workspace.
-            shell: Run the command in a shell, with pipes and redirections. The owner may have
-                disabled this.
-            seconds: End the program after this many seconds. Empty for the longest permitted time.
-            background: Return at once, with the number of a job for `read_job` and `stop_job`. For
+            command: Such as "pytest -q tests". No shell reads it, so quote arguments with spaces,
+                and use no pipes, redirections, wildcards or variables.
+            folder: Where to run it; empty for the workspace.
+            shell: Run it in a shell, with pipes and redirections, unless the owner disabled that.
+            seconds: End it after so many seconds; empty for the longest permitted time.
+            background: Return at once with the number of a job, for `read_job` and `stop_job`. For
                 servers and the like; it ends with the session.
         """
         if background:
