@@ -340,7 +340,7 @@ async def _send_prompt(context: RoomContext, prompt: PromptLine, typed: str) -> 
         text = await _text_of(context, prompt)
         asked = message_question(text, joined.state, joined.name)
         title = f"Send this prompt of {visible_line(prompt.server)}?"
-        if await context.confirm(title, asked, "send it"):
+        if await context.confirm(title, asked, "send it", read_first=True):
             joined.messages.send(text, quotes=(_origin_of(prompt),))
     except GenieError as error:
         if not context.composer.draft:
