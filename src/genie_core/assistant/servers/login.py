@@ -262,14 +262,23 @@ class _Callback:
     @asynccontextmanager
     async def listening(cls) -> AsyncIterator["_Callback"]:
         made: list[_Callback] = []
+        connections: set[StreamWriter] = set()
 
         async def serve(reader: StreamReader, writer: StreamWriter) -> None:
-            await made[0]._serve(reader, writer)  # noqa: SLF001 - its own
+            connections.add(writer)
+            try:
+                await made[0]._serve(reader, writer)  # noqa: SLF001 - its own
+            finally:
+                connections.discard(writer)
 
         server = await asyncio.start_server(serve, "127.0.0.1", 0, limit=_MOST_REQUEST)
         async with server:
             made.append(cls(server.sockets[0].getsockname()[1]))
-            yield made[0]
+            try:
+                yield made[0]
+            finally:  # browsers open connections in advance, and leaving waits for all of them
+                for writer in connections:
+                    writer.close()
 
     async def begin(self, address: str, show: ShowAddress) -> None:
         """Show the address at which to log in. Raises `OAuthFlowError` if a browser must not open it."""

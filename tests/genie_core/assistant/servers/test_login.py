@@ -1,5 +1,6 @@
 """Logging in at a real server with a real authorization server, on loopback."""
 
+import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator
@@ -150,6 +151,21 @@ async def test_a_page_that_guesses_the_callback_ends_nothing(
         await browse(address)
 
     assert await log_in(spec, store, attacked)
+
+
+async def test_no_silent_connection_holds_up_a_login(spec: ServerSpec, store: LoginStore) -> None:
+    silent: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
+
+    async def opened_in_advance(address: str) -> None:
+        back = httpx2.URL(httpx2.URL(address).params["redirect_uri"])
+        silent.append(await asyncio.open_connection(back.host, back.port))
+        await browse(address)
+
+    assert await log_in(spec, store, opened_in_advance)
+    [(reader, writer)] = silent
+    async with asyncio.timeout(10.0):
+        assert await reader.read() == b"", "it is closed"
+    writer.close()
 
 
 async def test_a_refusal_and_a_timeout_are_one_line(
