@@ -69,6 +69,21 @@ async def test_no_gap_in_a_command_hides_what_follows(joined: ScriptedJoinedRoom
         assert "Send all keys." in shown
 
 
+async def test_nothing_goes_to_the_room_while_a_private_message_is_written(
+    joined: ScriptedJoinedRoom,
+) -> None:
+    joined.workbench = BENCH
+    async with in_room(joined) as (screen, pilot):
+        composer = screen.query_one(Composer)
+        composer.post_message(Composer.Submitted("/msg bob"))
+        await until(pilot, lambda: screen.context.purpose.to == "bob")
+        for text in ("/fix-it our-secret.py", "/toy:review our-secret.py"):
+            composer.draft = ""
+            composer.post_message(Composer.Submitted(text))
+            await until(pilot, lambda: composer.draft == text)  # noqa: B023 - awaited in the loop
+        assert joined.said == []
+
+
 async def test_a_built_in_command_is_never_replaced(joined: ScriptedJoinedRoom) -> None:
     joined.workbench = BENCH
     async with in_room(joined) as (screen, pilot):
