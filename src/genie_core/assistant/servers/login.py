@@ -216,16 +216,24 @@ _RESOURCE: Final = {"resource", "authorization_servers"}
 async def log_in(spec: ServerSpec, store: LoginStore, show: ShowAddress) -> str:
     """Let a person log in at a server in their browser; returns where the login is kept.
 
-    Empty if the server needs none. `spec` is ready to start. Raises `LoginFailed`.
+    Empty if the server needs none. `spec` is ready to start. Raises `LoginFailed`, also for an
+    address on which others could read the login.
     """
+    if not _is_safe(spec.url):
+        raise LoginFailed(spec.name, "its address is neither https nor local")
     try:
         async with asyncio.timeout(LOGIN_TIMEOUT), _Callback.listening() as callback:
             keeper = _Keeper(store)
+
+            async def begin(address: str) -> None:
+                found = keeper.provider.context.oauth_metadata
+                await callback.begin(address, show, str(found.token_endpoint) if found else "")
+
             keeper.provider = OAuthClientProvider(
                 spec.url,
                 _metadata((callback.address,)),
                 keeper,
-                lambda address: callback.begin(address, show),
+                begin,
                 callback.result,
             )
             async with client_of(spec, ErrorLog(spec.name), auth=keeper.provider) as client:
@@ -280,10 +288,15 @@ class _Callback:
                 for writer in connections:
                     writer.close()
 
-    async def begin(self, address: str, show: ShowAddress) -> None:
-        """Show the address at which to log in. Raises `OAuthFlowError` if a browser must not open it."""
-        if not _may_be_opened(address):
+    async def begin(self, address: str, show: ShowAddress, token_endpoint: str = "") -> None:
+        """Show the address at which to log in.
+
+        Raises `OAuthFlowError` if a browser must not open it, or the code would be sent openly.
+        """
+        if not _is_safe(address):
             raise OAuthFlowError("the server's address for logging in is neither https nor local")
+        if token_endpoint and not _is_safe(token_endpoint):
+            raise OAuthFlowError("the server's address for tokens is neither https nor local")
         self._state = parse_qs(urlsplit(address).query).get("state", [""])[0]
         await show(address)
 
@@ -322,7 +335,8 @@ class _Callback:
         return "200 OK", "You are logged in. Close this page and go back to genie-tui."
 
 
-def _may_be_opened(address: str) -> bool:
+def _is_safe(address: str) -> bool:
+    """Whether what is sent to an address reaches only its host, and it is plain to read."""
     try:
         parts = urlsplit(address)
     except ValueError:

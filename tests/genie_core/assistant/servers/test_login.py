@@ -201,7 +201,14 @@ async def test_an_address_that_a_browser_must_not_open_is_refused(address: str) 
     async with login._Callback.listening() as callback:
         with pytest.raises(Exception, match="neither https nor local"):
             await callback.begin(address, show)
+        with pytest.raises(Exception, match="for tokens is neither https nor local"):
+            await callback.begin("https://login.example/", show, "http://evil.example/token")
     assert shown == []
+
+
+async def test_no_login_goes_over_a_network_in_the_open(store: LoginStore) -> None:
+    with pytest.raises(LoginFailed, match="neither https nor local"):
+        await log_in(ServerSpec("toy", url="http://tracker.example/mcp"), store, browse)
 
 
 def test_only_servers_on_http_without_a_header_take_a_login() -> None:
