@@ -13,6 +13,8 @@ from genie_core.text.edited_arguments import ArgumentFault, read_arguments
 MOST_FIELDS: Final = 30
 MOST_CHOICES: Final = 200
 LONGEST_TITLE: Final = 200
+LONGEST_FORM: Final = 20_000
+"""Characters of a form's schema as JSON; a person is to read what it asks."""
 
 Kind: TypeAlias = Literal["text", "a whole number", "a number", "yes or no", "one of", "some of"]
 
@@ -59,12 +61,17 @@ class FormFault:
 
 def fields_of(schema: Mapping[str, Any]) -> tuple[FormField, ...]:
     """Return the fields of a form. Raises `UnfitForm`."""
+    if len(json.dumps(schema, default=repr)) > LONGEST_FORM:
+        raise UnfitForm("it is too long")
     properties, required = schema.get("properties", {}), schema.get("required", [])
     if not isinstance(properties, dict) or not isinstance(required, list):
         raise UnfitForm("it is no form")
     if len(properties) > MOST_FIELDS:
         raise UnfitForm(f"it has more than {MOST_FIELDS} fields")
-    return tuple(_field(name, each, name in required) for name, each in properties.items())
+    fields = tuple(_field(name, each, name in required) for name, each in properties.items())
+    if len({field.title for field in fields}) < len(fields):
+        raise UnfitForm("two of its fields have the same title")
+    return fields
 
 
 def read_form(schema: Mapping[str, Any], typed: Mapping[str, str]) -> dict[str, Any] | FormFault:
@@ -98,7 +105,8 @@ def _field(name: str, given: Any, is_required: bool) -> FormField:  # noqa: FBT0
     several = given.get("type") == "array"
     if several and isinstance(items := given.get("items"), dict):
         choices = tuple(_choices(items))
-    kind = _KINDS.get(given.get("type", ""))
+    named = given.get("type")
+    kind = _KINDS.get(named) if isinstance(named, str) else None
     if choices:
         kind = "some of" if several else "one of"
     if kind is None or len(choices) > MOST_CHOICES:

@@ -130,11 +130,15 @@ class RoomContext:
         if text:
             self.screen.notify(text, severity="warning")
 
-    async def confirm(self, title: str, text: Content | str, yes: str) -> bool:
-        """Ask a question; True if the person agrees. Call it in a worker."""
-        question = ConfirmScreen(
-            title, Content(text) if isinstance(text, str) else text, yes, self.clock
-        )
+    async def confirm(
+        self, title: str, text: Content | str, yes: str, *, read_first: bool = False
+    ) -> bool:
+        """Ask a question; True if the person agrees. Call it in a worker.
+
+        With `read_first`, the person can agree only when the end of the text was on the screen.
+        """
+        shown = Content(text) if isinstance(text, str) else text
+        question = ConfirmScreen(title, shown, yes, self.clock, read_first=read_first)
         return await self.screen.app.push_screen_wait(question)
 
     def start(

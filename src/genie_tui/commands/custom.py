@@ -8,9 +8,10 @@ from textual.content import Content
 from genie_core.errors import GenieError
 from genie_core.room.engine.controls import CustomCommand, EngineControls
 from genie_core.room.protocol.events import mark_of_source
-from genie_core.text.safe import visible, visible_line
+from genie_core.text.safe import visible_line
 from genie_tui.commands.context import RoomContext
 from genie_tui.commands.registry import slash_commands
+from genie_tui.widgets.approvals.call_text import text_content
 from genie_tui.widgets.composer.completion import Words
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ TO_AGENT: Final = "@genie "
 
 ASK: Final = (
     "The workspace has this command in {0}; others may have written it. Everyone in the room sees "
-    "the message, and your agent acts on it:\n\n{1}"
+    "the message, and your agent acts on it:\n\n"
 )
 
 
@@ -82,9 +83,10 @@ class CustomCommands:
     ) -> None:
         service = self._context.service
         if not await asyncio.to_thread(service.was_shown, command):
-            asked = ASK.format(visible_line(command.file), visible(command.text))
+            asked = ASK.format(visible_line(command.file))
+            shown = Content.assemble(asked, text_content(command.text))
             title = f"Send the command /{command.name}?"
-            if not await self._context.confirm(title, Content(asked), "send it"):
+            if not await self._context.confirm(title, shown, "send it", read_first=True):
                 self._context.give_back(draft)
                 return
             await asyncio.to_thread(service.note_shown, command)

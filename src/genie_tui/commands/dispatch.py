@@ -18,6 +18,7 @@ from genie_tui.commands.registry import CommandLine, InvalidLine, command_named,
 OPENING: Final = "The room is still opening. Your draft is kept."
 SENT_SOON: Final = "The room is still opening. Your message is sent as soon as it is open."
 CLOSED: Final = "The room is closed. Your draft is kept."
+PUBLIC: Final = "Not sent: this would go to the whole room, and you are writing a private message."
 
 EXCERPT: Final = 60
 """Characters of a message shown to identify it."""
@@ -49,6 +50,8 @@ async def submit(context: RoomContext, custom: CustomCommands, text: str) -> Non
         try:
             if isinstance(line, CommandLine):
                 await _run_typed(context, line)
+            elif isinstance(line, PromptLine) and context.purpose.to:
+                _give_back(context, text, PUBLIC)
             elif isinstance(line, PromptLine):
                 engine.use_prompt(context, line, text)
             else:
@@ -114,6 +117,8 @@ async def _run_custom(context: RoomContext, custom: CustomCommands, text: str) -
             return False
         if context.composer.closed:
             _give_back(context, text, CLOSED)
+        elif context.purpose.to:
+            _give_back(context, text, PUBLIC)
         else:
             custom.run(*called, text)
     except GenieError as error:

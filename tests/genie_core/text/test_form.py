@@ -2,7 +2,15 @@ from typing import Any
 
 import pytest
 
-from genie_core.text.form import MOST_FIELDS, FormFault, UnfitForm, fault_in, fields_of, read_form
+from genie_core.text.form import (
+    LONGEST_FORM,
+    MOST_FIELDS,
+    FormFault,
+    UnfitForm,
+    fault_in,
+    fields_of,
+    read_form,
+)
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -71,6 +79,10 @@ def test_the_first_mistake_is_told(typed: dict[str, str], field: str, text: str)
         {"a": {"type": "array", "items": {"type": "string"}}},
         {"a": "text"},
         {"a": {}},
+        {"a": {"type": ["string", "null"]}},
+        {"a": {"type": {"a": 1}}},
+        {"a": {"type": "string", "title": "Name"}, "b": {"type": "string", "title": "Name"}},
+        {"a": {"type": "string", "description": "x" * LONGEST_FORM}},
         [],
         {f"a{number}": {"type": "string"} for number in range(MOST_FIELDS + 1)},
         {"a": {"type": "string", "enum": [str(number) for number in range(300)]}},

@@ -67,11 +67,14 @@ class Compaction:
 
 
 def as_text(entries: Iterable[str]) -> str:
-    """Join the latest entries of a conversation that fit, each shortened."""
+    """Join the latest entries of a conversation that fit, each shortened.
+
+    Further lines of an entry are indented, so that none can pass for another entry.
+    """
     kept: list[str] = []
     room = CONVERSATION_CHARS
     for entry in reversed([*entries]):
-        short = _shortened(entry)
+        short = _shortened(entry).replace("\n", "\n  ")
         room -= len(short)
         if room < 0:
             kept.append("[earlier entries are left out]")

@@ -14,6 +14,9 @@ from genie_core.assistant.tools.files.workspace import Workspace, as_text, match
 LONGEST: Final = 32_768
 """Bytes of a text that are used."""
 
+LONGEST_FRONT_MATTER: Final = 8_192
+"""Characters of front matter, which is parsed for each skill and command."""
+
 MOST_ENTRIES: Final = 100
 """Skills, and commands, of one folder that are used."""
 
@@ -109,6 +112,7 @@ def each_text(
 def front_matter(text: str, name: str) -> tuple[dict[str, str], str]:
     """Split a text into the values of its YAML front matter, as one line each, and the rest.
 
+    Values are read as plain text: merge keys could grow without limit, and tags fail in many ways.
     Raises `TextRefused` if the front matter is invalid.
     """
     first, _, rest = text.partition("\n")
@@ -117,8 +121,12 @@ def front_matter(text: str, name: str) -> tuple[dict[str, str], str]:
     head, fence, body = rest.partition(f"\n{_FENCE}")
     if not fence:
         raise TextRefused(f"{name} is not used: its front matter has no end")
+    if len(head) > LONGEST_FRONT_MATTER:
+        raise TextRefused(
+            f"{name} is not used: its front matter is longer than {LONGEST_FRONT_MATTER:,} characters"
+        )
     try:
-        values: Any = yaml.safe_load(head)
+        values: Any = yaml.load(head, yaml.BaseLoader)  # noqa: S506 - it makes only texts, lists and mappings
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise TextRefused(f"{name} is not used: its front matter is no valid YAML") from error
     if not isinstance(values, dict):

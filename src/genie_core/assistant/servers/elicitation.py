@@ -75,14 +75,20 @@ def _question(
 
 
 def _checked(url: str) -> str:
-    """Return an address that a browser may open. Raises `UnfitForm`."""
+    """Return an address that a browser may open. Raises `UnfitForm`.
+
+    Its host is what a person reads: names with letters that look like others are in their ASCII
+    form, and nothing before an @, or behind a backslash, can pass for the host.
+    """
     try:
         parts = urlsplit(url)
     except ValueError as error:
         raise UnfitForm("its address is invalid") from error
     fits = parts.scheme in ("http", "https") and parts.hostname and url.isprintable()
-    if not fits or " " in url or len(url) > LONGEST_ADDRESS:
+    if not fits or set(" \\") & set(url) or len(url) > LONGEST_ADDRESS:
         raise UnfitForm("its address does not begin with http:// or https://, or is invalid")
+    if "@" in parts.netloc or not url.isascii():
+        raise UnfitForm("its address could be taken for another one")
     return url
 
 

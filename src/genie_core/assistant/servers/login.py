@@ -217,16 +217,24 @@ _RESOURCE: Final = {"resource", "authorization_servers"}
 async def log_in(spec: ServerSpec, store: LoginStore, show: ShowAddress) -> str:
     """Let a person log in at a server in their browser; returns where the login is kept.
 
-    Empty if the server needs none. `spec` is ready to start. Raises `LoginFailed`.
+    Empty if the server needs none. `spec` is ready to start. Raises `LoginFailed`, also for an
+    address on which others could read the login.
     """
+    if not _is_safe(spec.url):
+        raise LoginFailed(spec.name, "its address is neither https nor local")
     try:
         async with asyncio.timeout(LOGIN_TIMEOUT), _Callback.listening() as callback:
             keeper = _Keeper(store)
+
+            async def begin(address: str) -> None:
+                found = keeper.provider.context.oauth_metadata
+                await callback.begin(address, show, str(found.token_endpoint) if found else "")
+
             keeper.provider = OAuthClientProvider(
                 spec.url,
                 _metadata((callback.address,)),
                 keeper,
-                lambda address: callback.begin(address, show),
+                begin,
                 callback.result,
             )
             async with client_of(spec, ErrorLog(spec.name), auth=keeper.provider) as client:
@@ -263,19 +271,33 @@ class _Callback:
     @asynccontextmanager
     async def listening(cls) -> AsyncIterator["_Callback"]:
         made: list[_Callback] = []
+        connections: set[StreamWriter] = set()
 
         async def serve(reader: StreamReader, writer: StreamWriter) -> None:
-            await made[0]._serve(reader, writer)  # noqa: SLF001 - its own
+            connections.add(writer)
+            try:
+                await made[0]._serve(reader, writer)  # noqa: SLF001 - its own
+            finally:
+                connections.discard(writer)
 
         server = await asyncio.start_server(serve, "127.0.0.1", 0, limit=_MOST_REQUEST)
         async with server:
             made.append(cls(server.sockets[0].getsockname()[1]))
-            yield made[0]
+            try:
+                yield made[0]
+            finally:  # browsers open connections in advance, and leaving waits for all of them
+                for writer in connections:
+                    writer.close()
 
-    async def begin(self, address: str, show: ShowAddress) -> None:
-        """Show the address at which to log in. Raises `OAuthFlowError` if a browser must not open it."""
-        if not _may_be_opened(address):
+    async def begin(self, address: str, show: ShowAddress, token_endpoint: str = "") -> None:
+        """Show the address at which to log in.
+
+        Raises `OAuthFlowError` if a browser must not open it, or the code would be sent openly.
+        """
+        if not _is_safe(address):
             raise OAuthFlowError("the server's address for logging in is neither https nor local")
+        if token_endpoint and not _is_safe(token_endpoint):
+            raise OAuthFlowError("the server's address for tokens is neither https nor local")
         self._state = parse_qs(urlsplit(address).query).get("state", [""])[0]
         await show(address)
 
@@ -319,7 +341,8 @@ def _is_same(one: str, other: str) -> bool:
     return httpx2.URL(one) == httpx2.URL(other)
 
 
-def _may_be_opened(address: str) -> bool:
+def _is_safe(address: str) -> bool:
+    """Whether what is sent to an address reaches only its host, and it is plain to read."""
     try:
         parts = urlsplit(address)
     except ValueError:

@@ -50,7 +50,7 @@ def _infos(server: str, prompts: Iterable[Prompt]) -> tuple[PromptInfo, ...]:
             server,
             each.name,
             mask_known(" ".join((each.description or each.title or "").split())[:_LONGEST_ABOUT]),
-            usage_of(each) if each.arguments else "",
+            mask_known(usage_of(each)[:_LONGEST_ABOUT]) if each.arguments else "",
         )
         for each in fit[:MOST_PROMPTS]
     )

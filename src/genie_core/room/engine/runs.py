@@ -351,8 +351,12 @@ class RunManager:
         )
 
     def _command_in(self, exchange: MessageThread) -> str:
-        """Return what the owner wrote last behind the agent's name if it begins with `/`."""
-        if exchange.author != self._owner or self._verifier.doubts_message(exchange):
+        """Return what the owner wrote last behind the agent's name if it begins with `/`.
+
+        A message with quotes has none: its text may be that of a file or a tool server.
+        """
+        is_own = exchange.author == self._owner and not exchange.said.quotes
+        if not is_own or self._verifier.doubts_message(exchange):
             return ""
         found = _COMMAND.match(exchange.text)
         return found["command"].strip() if found else ""

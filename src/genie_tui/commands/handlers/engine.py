@@ -340,7 +340,7 @@ async def _send_prompt(context: RoomContext, prompt: PromptLine, typed: str) -> 
         text = await _text_of(context, prompt)
         asked = message_question(text, joined.state, joined.name)
         title = f"Send this prompt of {visible_line(prompt.server)}?"
-        if await context.confirm(title, asked, "send it"):
+        if await context.confirm(title, asked, "send it", read_first=True):
             source = f"the prompt {prompt.server}:{prompt.name}"
             joined.messages.send(text, quotes=[mark_of_source(source)])
     except GenieError as error:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Final
 
 from textual import events
 from textual.app import ComposeResult
@@ -15,24 +16,36 @@ from genie_tui.screens.dialogs.dialog import Dialog
 from genie_tui.widgets.keys_line import KeysLine
 from genie_tui.widgets.reading import read_on
 
+READ_ON: Final = "read on"
+
 
 class ConfirmScreen(Dialog[bool]):
     """Shows what is about to happen, and returns whether it shall.
 
     Keys count once the keyboard has rested, so that typing on never agrees. `yes` is what enter
-    does, in a word or two.
+    does, in a word or two. With `read_first`, enter scrolls until the end has been on the screen.
     """
 
     CSS_PATH = "confirm.tcss"
     BINDINGS = bindings(Scope.CONFIRM)
     GUARDS_ITSELF = True
 
-    def __init__(self, title: str, text: Content, yes: str, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        title: str,
+        text: Content,
+        yes: str,
+        clock: Callable[[], float],
+        *,
+        read_first: bool = False,
+    ) -> None:
         super().__init__()
         self._title = title
         self._text = text
+        self._yes = yes
+        self._is_read = not read_first
         self._keys = KeysLine(Scope.CONFIRM, clock)
-        self._keys.name_keys({"go_on": yes})
+        self._keys.name_keys({"go_on": yes if self._is_read else READ_ON})
 
     def compose(self) -> ComposeResult:
         with Vertical(id="confirm"):
@@ -43,6 +56,21 @@ class ConfirmScreen(Dialog[bool]):
 
     def on_mount(self) -> None:
         self._keys.arm()
+        self.watch(self._area, "scroll_y", self._note_read, init=False)
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._note_read)
+
+    @property
+    def _area(self) -> VerticalScroll:
+        return self.query_one("#confirm-scroll", VerticalScroll)
+
+    def _note_read(self) -> None:
+        """Note that the end of the text is on the screen."""
+        area, height = self._area, self.query_one("#confirm-text").size.height
+        if not self._is_read and 0 < height <= area.scroll_offset.y + area.size.height:
+            self._is_read = True
+            self._keys.name_keys({"go_on": self._yes})
 
     def on_key(self, event: events.Key) -> None:
         """Handle every key here; going back always works."""
@@ -54,10 +82,10 @@ class ConfirmScreen(Dialog[bool]):
             _ = self.dismiss(result=False)
 
     def _act(self, key: str, action: Action) -> None:
-        if action.run == "go_on":
+        if action.run == "go_on" and self._is_read:
             _ = self.dismiss(result=True)
-        elif action.run == "scroll":
-            read_on(self.query_one("#confirm-scroll", VerticalScroll), key)
+        elif action.run in ("go_on", "scroll"):
+            read_on(self._area, "pagedown" if action.run == "go_on" else key)
 
     def action_through_on_key(self, _run: str) -> None:
         """Do nothing: the bindings are for display, `on_key` handles the keys."""

@@ -363,8 +363,12 @@ def _argument(name: str, value: Any, width: int) -> Content:
         return Content.assemble(label, INDENT, ("empty text", "$foreground-muted"))
     if "\n" not in text:
         return Content.assemble(label, INDENT, exact(text))
-    block = Content("\n").join(_indented(text))
-    return Content.assemble(label, "\n", block)
+    return Content.assemble(label, "\n", text_content(text))
+
+
+def text_content(text: str) -> Content:
+    """A whole text, indented; long gaps in it, which could hide what follows, are counted."""
+    return Content("\n").join(_indented(visible(text)))
 
 
 def _indented(text: str) -> Iterator[Content]:

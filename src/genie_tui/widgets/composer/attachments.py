@@ -24,6 +24,7 @@ from genie_core.text.safe import visible, visible_line
 from genie_tui.commands.keymap import Keymap, keymap_of
 from genie_tui.commands.keys import Scope
 from genie_tui.transfers import FileTransfers
+from genie_tui.widgets.approvals.call_text import text_content
 
 MOST_CHARS: Final = 50_000
 """Characters that may be quoted at once."""
@@ -186,7 +187,7 @@ def quote_question(quote: Quote, state: RoomState, me: str) -> Content:
 
 def message_question(text: str, state: RoomState, me: str) -> Content:
     """Return a message that a program has written, and who would see it."""
-    return Content("\n").join([*_receivers(state, me, "it"), Content(""), Content(visible(text))])
+    return Content("\n").join([*_receivers(state, me, "it"), Content(""), text_content(text)])
 
 
 def _receivers(state: RoomState, me: str, things: str) -> list[Content]:

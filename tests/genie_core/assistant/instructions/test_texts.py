@@ -7,6 +7,7 @@ import pytest
 
 from genie_core.assistant.instructions.texts import (
     LONGEST,
+    LONGEST_FRONT_MATTER,
     MOST_ENTRIES,
     TextFolder,
     TextRefused,
@@ -106,9 +107,24 @@ def test_front_matter_is_read_as_single_lines() -> None:
         ("---\n{a: [\n---\n", "no valid YAML"),
         ("---\n- a\n---\n", "no names"),
         ("---\n" + "[" * 5_000 + "\n---\n", "no valid YAML"),
-        ("---\nat: 2026-99-99\n---\n", "no valid YAML"),
+        ("---\n[a]: b\n---\n", "no valid YAML"),
+        ("---\na: &a [*a]\n---\n", "no valid YAML"),
+        (f"---\na: {'x' * LONGEST_FRONT_MATTER}\n---\n", "longer than"),
     ],
 )
 def test_wrong_front_matter_is_named(text: str, why: str) -> None:
     with pytest.raises(TextRefused, match=f"f is not used: .*{why}"):
         front_matter(text, "f")
+
+
+@pytest.mark.parametrize("value", ["!!int ''", "!!bool x", "!!timestamp x", "2026-99-99", "x"])
+def test_values_are_texts_whatever_their_tag_says(value: str) -> None:
+    values, body = front_matter(f"---\nname: {value}\ndescription: x\n---\nBody", "f")
+    assert values["description"] == "x"
+    assert body == "Body"
+
+
+def test_front_matter_does_not_grow_by_its_aliases() -> None:
+    merged = [f"a{at}: &a{at} {{<<: [{', '.join([f'*a{at - 1}'] * 9)}]}}" for at in range(1, 30)]
+    text = "\n".join(["---", "a0: &a0 {k: v}", *merged, "description: x", "---", ""])
+    assert front_matter(text, "f")[0]["description"] == "x"

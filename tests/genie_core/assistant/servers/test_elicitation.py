@@ -92,7 +92,11 @@ async def test_an_address_is_shown_and_never_opened(runtime: str, asking: Server
     async with bench(runtime, asking) as made:
         assert await result(made, person, Call("toy_visit", {})) == {"action": "accept"}
         assert person.asked[0]["url"] == "https://pay.example/1"
-        for url in ("file:///etc/passwd", "javascript:alert(1)", "https://", "https://a b"):
+        for url in (
+            *("file:///etc/passwd", "javascript:alert(1)", "https://", "https://a b"),
+            *("https://pay.example@evil.example/", "https://evil.example\\@pay.example/"),
+            "https://p\u0430y.example/",  # with a Cyrillic letter
+        ):
             params = {"mode": "url", "message": "m", "url": url, "elicitationId": "e"}
             call = Call("toy_visit", {"params": params})
             assert await result(made, person, call) == {"action": "cancel"}
@@ -104,6 +108,7 @@ async def test_an_address_is_shown_and_never_opened(runtime: str, asking: Server
     [
         {"type": "object", "properties": {"a": {"type": "object"}}},
         {"type": "object", "properties": {f"a{n}": {"type": "string"} for n in range(40)}},
+        {"type": "object", "properties": {"a": {"type": ["string", "null"]}}},
     ],
 )
 async def test_a_form_that_can_not_be_shown_is_cancelled(

@@ -1,5 +1,6 @@
 """Logging in at a real server with a real authorization server, on loopback."""
 
+import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator
@@ -162,6 +163,21 @@ async def test_a_page_that_guesses_the_callback_ends_nothing(
     assert await log_in(spec, store, attacked)
 
 
+async def test_no_silent_connection_holds_up_a_login(spec: ServerSpec, store: LoginStore) -> None:
+    silent: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
+
+    async def opened_in_advance(address: str) -> None:
+        back = httpx2.URL(httpx2.URL(address).params["redirect_uri"])
+        silent.append(await asyncio.open_connection(back.host, back.port))
+        await browse(address)
+
+    assert await log_in(spec, store, opened_in_advance)
+    [(reader, writer)] = silent
+    async with asyncio.timeout(10.0):
+        assert await reader.read() == b"", "it is closed"
+    writer.close()
+
+
 async def test_a_refusal_and_a_timeout_are_one_line(
     spec: ServerSpec, store: LoginStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -195,7 +211,14 @@ async def test_an_address_that_a_browser_must_not_open_is_refused(address: str) 
     async with login._Callback.listening() as callback:
         with pytest.raises(Exception, match="neither https nor local"):
             await callback.begin(address, show)
+        with pytest.raises(Exception, match="for tokens is neither https nor local"):
+            await callback.begin("https://login.example/", show, "http://evil.example/token")
     assert shown == []
+
+
+async def test_no_login_goes_over_a_network_in_the_open(store: LoginStore) -> None:
+    with pytest.raises(LoginFailed, match="neither https nor local"):
+        await log_in(ServerSpec("toy", url="http://tracker.example/mcp"), store, browse)
 
 
 def test_only_servers_on_http_without_a_header_take_a_login() -> None:

@@ -74,7 +74,7 @@ async def test_its_text_is_shown_and_sent_with_the_server_as_its_origin(*, agree
         screen.query_one(Composer).post_message(Composer.Submitted("/toy:review main.py"))
         await until(pilot, lambda: isinstance(pilot.app.screen, ConfirmScreen))
         shown = str(pilot.app.screen.query_one("#confirm-text", Static).render())
-        assert "@genie Look at␛[31m this.\n\nBe short." in shown
+        assert "  @genie Look at␛[31m this.\n  \n  Be short." in shown
         assert made.used == [("toy", "review", "main.py")]
         assert joined.sent == []
         clock.rest()

@@ -9,14 +9,18 @@ from genie_tui.screens.dialogs.confirm import ConfirmScreen
 class Host(App[None]):
     """Asks and keeps the answer."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, read_first: bool = False) -> None:
         super().__init__()
         self.clock = HandClock()
+        self.read_first = read_first
         self.answers: list[bool | None] = []
 
     def on_mount(self) -> None:
         text = Content("\n".join(f"line [{number}]" for number in range(100)))
-        _ = self.push_screen(ConfirmScreen("Send [this]?", text, "send", self.clock), self.note)
+        question = ConfirmScreen(
+            "Send [this]?", text, "send", self.clock, read_first=self.read_first
+        )
+        _ = self.push_screen(question, self.note)
 
     def note(self, answer: bool | None) -> None:
         self.answers.append(answer)
@@ -56,3 +60,20 @@ async def test_all_of_it_can_be_read_and_none_is_markup() -> None:
         app.clock.rest()
         await pilot.press("pagedown")
         await until(pilot, lambda: app.screen.query_one("#confirm-scroll").scroll_y > 0)
+
+
+async def test_words_of_others_are_agreed_to_at_their_end() -> None:
+    app = Host(read_first=True)
+    async with app.run_test() as pilot:
+        area = app.screen.query_one("#confirm-scroll")
+        await until(pilot, lambda: area.max_scroll_y > 0)
+        for _ in range(2):
+            app.clock.rest()
+            await pilot.press("enter")
+        assert app.answers == []
+        assert area.scroll_y > 0
+        area.scroll_end(animate=False, immediate=True)
+        await until(pilot, lambda: area.scroll_y == area.max_scroll_y)
+        app.clock.rest()
+        await pilot.press("enter")
+        await until(pilot, lambda: app.answers == [True])

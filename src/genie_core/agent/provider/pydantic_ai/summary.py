@@ -1,5 +1,6 @@
 """Summaries of conversations by a model."""
 
+import re
 from typing import Final
 
 from pydantic_ai.direct import model_request
@@ -29,7 +30,8 @@ class Summariser:
     async def __call__(self, conversation: str) -> str:
         """Return the summary. Raises `ModelFailed`."""
         self._watched.begin()
-        prompt = UserPromptPart(f"<conversation>\n{conversation}\n</conversation>")
+        quoted = re.sub(r"(?i)<(?=\s*/?\s*conversation)", "&lt;", conversation)
+        prompt = UserPromptPart(f"<conversation>\n{quoted}\n</conversation>")
         settings = ModelSettings(request_timeout=DECISION_TIMEOUT)
         with failures_told(self._watched):
             async with self._watched:

@@ -66,7 +66,8 @@ class Commands:
         if background:
             return await self._in_background(command, folder, shell=shell, seconds=seconds)
         longest = self.limits.command_seconds
-        allowed = longest if seconds is None or seconds <= 0 else min(seconds, longest)
+        # a model may pass "nan", which no comparison holds for
+        allowed = seconds if seconds is not None and 0 < seconds < longest else longest
         try:
             words = self._words(command, shell=shell)
             outcome, wrapper = await self._outcome(words, folder, allowed)

@@ -146,6 +146,8 @@ async def test_time_is_limited_by_the_settings_and_the_call(root: Path) -> None:
     assert said.startswith("The command was ended after 0.5 seconds")
     said = await commands(root).run_command("sleep 600", seconds=0.1)
     assert said.startswith("The command was ended after 0.1 seconds")
+    said = await commands(root, seconds=0.5).run_command("sleep 600", seconds=float("nan"))
+    assert said.startswith("The command was ended after 0.5 seconds")
 
 
 STUBBORN = """
