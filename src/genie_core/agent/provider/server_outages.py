@@ -134,7 +134,7 @@ def has_ended(error: BaseException | None) -> bool:
     return False
 
 
-def notice(server: str, error: Exception) -> str:
+def outage_instruction(server: str, error: Exception) -> str:
     """Return what the model reads instead of tools or a result; it may repeat it to the room."""
     why = public_reason(error) or "its owner sees why"
     return (
@@ -143,7 +143,7 @@ def notice(server: str, error: Exception) -> str:
     )
 
 
-def waiting_notice(server: str) -> str:
+def waiting_instruction(server: str) -> str:
     """Return what the model reads instead of the tools of a server that is still starting."""
     return (
         f"The tools of the server {shown(server)} are not there yet: it is still starting, and they "

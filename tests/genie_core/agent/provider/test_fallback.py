@@ -14,6 +14,7 @@ from tests.genie_core.agent.provider.both import Reports
 from genie_core.agent import Agent, AgentInput
 from genie_core.agent.provider import openai, pydantic_ai
 from genie_core.agent.provider.pydantic_ai import DefaultGroupReasoner
+from genie_core.agent.provider.pydantic_ai.summary import Summariser
 from genie_core.errors import ModelFailed
 from genie_core.message import Message
 from genie_core.runtime.progress import reporting_to
@@ -133,3 +134,26 @@ async def test_a_reasoner_has_a_fallback_too() -> None:
         first, second = both.models()
         reasoner = DefaultGroupReasoner("Decide.", first, fallback=second)
         assert (await reasoner.run([Message("hi", "ada")])).reason == "small talk"
+
+
+def connected(both: Pair, place: int) -> OpenAIChatModel:
+    """Return a model whose connections are its own, and end with its use."""
+    server = both.servers[place]
+    provider = OpenAIProvider(base_url=server.base_url, api_key=server.api_key)
+    provider.client.max_retries = 0
+    return OpenAIChatModel(("big", "small")[place], provider=provider)
+
+
+async def test_a_fallback_keeps_its_connections_for_later_runs_and_other_users() -> None:
+    async with pair("pydantic-ai") as both:
+        first, second = connected(both, 0), connected(both, 1)
+        agent = pydantic_ai.DefaultAgent("", first, fallback=second)
+        both.servers[0].script(*[DOWN] * 4)
+        both.servers[1].script(*[Say("from small")] * 4)
+        async with agent.mcp():
+            assert await agent.run(AgentInput("q"), allow) == "from small"
+            assert await Summariser(first, second)("a conversation") == "from small"
+            assert await agent.run(AgentInput("q"), allow) == "from small"
+            assert await Summariser(first, second)("a conversation") == "from small"
+        clients = [each.provider.client for each in (first, second) if each.provider]
+        assert all(each.is_closed() for each in clients), "with the last use"

@@ -8,7 +8,7 @@ from genie_core.agent.provider.server_outages import (
     failure,
     late,
     note_outage,
-    notice,
+    outage_instruction,
     shown,
 )
 from genie_core.runtime.progress import reporting_to
@@ -32,9 +32,9 @@ def test_model_and_people_are_told_which_server_it_is_and_why() -> None:
     assert "ConnectionError: 401" in told
     assert "abc123" not in told
     assert "12345678" not in told
-    model = notice("web", REFUSED)
+    model = outage_instruction("web", REFUSED)
     assert "'web' cannot be used at the moment (its owner sees why)" in model
-    assert "host/mcp" not in model + notice("web", late(30))
+    assert "host/mcp" not in model + outage_instruction("web", late(30))
 
 
 def test_one_that_starts_too_slowly_is_told_how_long_it_had() -> None:

@@ -231,7 +231,7 @@ class DefaultAgent(Agent):
             paragraphs += await self._extra_instructions()
         if query.preferences:
             paragraphs.append(preferring(query.preferences))
-        return paragraphs + offer.notices
+        return paragraphs + offer.instructions
 
     def _resolved(self) -> Model:
         if isinstance(self._model, Model):

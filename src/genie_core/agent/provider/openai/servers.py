@@ -25,11 +25,11 @@ from genie_core.agent.provider.server_outages import (
     note_outage,
     note_ready,
     note_waiting,
-    notice,
+    outage_instruction,
     reason,
     shown,
     start_of,
-    waiting_notice,
+    waiting_instruction,
 )
 from genie_core.agent.provider.tool_limit import note_left_out, within_limit
 from genie_core.errors import StageFailed
@@ -48,7 +48,7 @@ class ServerTools:
     """
 
     tools: list[Tool] = field(default_factory=list)
-    notices: list[str] = field(default_factory=list)
+    instructions: list[str] = field(default_factory=list)
     late: list[tuple["_ToolServer", "Task[list[Tool]]"]] = field(default_factory=list)
 
     def when_late(self, taken: Sequence[Tool], add: Callable[[list[Tool]], None]) -> None:
@@ -94,12 +94,12 @@ class ToolServers:
         for server, answer in zip(self._servers, answers, strict=True):
             if isinstance(answer, Task) and not answer.done():
                 offer.late.append((server, answer))
-                offer.notices.append(waiting_notice(server.name))
+                offer.instructions.append(waiting_instruction(server.name))
             elif isinstance(answer, Task):
                 listed[server] = answer.result()
             elif isinstance(answer, Exception):
                 note_outage(server.name, answer)
-                offer.notices.append(notice(server.name, answer))
+                offer.instructions.append(outage_instruction(server.name, answer))
                 failures.append(failure(server.name, answer))
             else:
                 raise answer
@@ -230,7 +230,7 @@ class _ToolServer:
         if isinstance(error, MCPError) and error.code == CONNECTION_CLOSED:
             self._watch.down(reason(error))
             note_outage(self.name, error)
-            return notice(self.name, error)
+            return outage_instruction(self.name, error)
         said = f"tool server {shown(self.name)}"
         note(f"{said}: a call failed", f"{said}: {reason(error)}")
         why = reason(error)  # an `MCPError` has the server's own words, as a result has

@@ -105,7 +105,6 @@ class DefaultAgent(Agent):
         if max_turns < 1:
             raise InvalidSetting("max_turns", max_turns, "at least 1")
         self._model = model_named(model)
-        self._models = [self._model, *([fallback] if fallback is not None else [])]
         self._servers = tolerated(toolsets)
         self._watched = ObservedModel(
             self._model, {each.__name__ for each in tools}, fallback, compaction
@@ -154,9 +153,7 @@ class DefaultAgent(Agent):
         Each run opens the toolsets itself, so that a dead server is restarted.
         """
         try:
-            async with AsyncExitStack() as connections:
-                for model in self._models:
-                    await connections.enter_async_context(model)
+            async with self._watched:
                 yield self
         finally:
             for server in self._servers:

@@ -5,7 +5,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
-from typing import Any, Final, cast
+from typing import Any, Final, Self, cast
 
 from pydantic_ai.exceptions import ModelAPIError
 from pydantic_ai.messages import (
@@ -71,6 +71,19 @@ class ObservedModel(WrapperModel):
         other = ObservedModel(wrapped, self._own, fallback)
         other._cut = self._cut.for_next_run()
         return other
+
+    async def __aenter__(self) -> Self:
+        """Keep the connections to both models, whichever of them answers at the end."""
+        async with AsyncExitStack() as connections:
+            for model in filter(None, self._models):
+                await connections.enter_async_context(model)
+            connections.pop_all()
+        return self
+
+    async def __aexit__(self, *_exception: object) -> None:
+        async with AsyncExitStack() as connections:
+            for model in filter(None, self._models):
+                connections.push_async_exit(model)
 
     @property
     def turns_left_out(self) -> int:

@@ -1,6 +1,5 @@
 """A reasoner on group-sense."""
 
-from contextlib import AsyncExitStack
 from typing import Any, Final
 
 import group_sense  # type: ignore[import-untyped]  # it ships no type information
@@ -75,7 +74,6 @@ class DefaultGroupReasoner(GroupReasoner):
     ) -> None:
         self._model = StructuredOutputAnywhere(model_named(model or DEFAULT_MODEL))
         spare = None if fallback is None else StructuredOutputAnywhere(fallback)
-        self._models = [self._model, *([spare] if spare is not None else [])]
         self._watched = ObservedModel(self._model, fallback=spare)
         limit = ModelSettings(request_timeout=DECISION_TIMEOUT)
         self._agent = Agent(
@@ -124,9 +122,7 @@ class DefaultGroupReasoner(GroupReasoner):
         shown = MAX_MESSAGES
         self._watched.begin()
         # Entered, for otherwise another one's end would close the connection that they share.
-        async with AsyncExitStack() as connections:
-            for model in self._models:
-                await connections.enter_async_context(model)
+        async with self._watched:
             while (result := await self._decided(updates, shown)) is None:
                 shown = min(shown, len(updates)) // 2
         messages = without_turns(result.all_messages(), self._watched.turns_left_out)

@@ -26,11 +26,11 @@ from genie_core.agent.provider.server_outages import (
     note_outage,
     note_ready,
     note_waiting,
-    notice,
+    outage_instruction,
     reason,
     shown,
     start_of,
-    waiting_notice,
+    waiting_instruction,
 )
 from genie_core.agent.provider.tool_limit import note_left_out, within_limit
 from genie_core.errors import StageFailed
@@ -134,9 +134,9 @@ class ToleratedServer(WrapperToolset[Any]):
     async def get_instructions(self, ctx: RunContext[Any]) -> Any:
         """Tell the model about an outage, or a start that takes long."""
         if self.health.outage is not None:
-            return InstructionPart(content=self._notice())
+            return InstructionPart(content=self._instruction())
         if not self.health.is_open:
-            return InstructionPart(content=waiting_notice(self.name))
+            return InstructionPart(content=waiting_instruction(self.name))
         return await super().get_instructions(ctx)
 
     async def call_tool(
@@ -144,14 +144,14 @@ class ToleratedServer(WrapperToolset[Any]):
     ) -> Any:
         """Call the tool; if the server is gone, report that instead of asking for a retry."""
         if self.health.outage is not None:
-            raise ServerOut(self._notice())
+            raise ServerOut(self._instruction())
         try:
             return await super().call_tool(name, tool_args, ctx, tool)
         except Exception as error:
             if not has_gone(error):
                 raise
             self._went_out(error)
-            raise ServerOut(self._notice()) from error
+            raise ServerOut(self._instruction()) from error
 
     async def _open(self) -> None:
         if self.health.is_open:
@@ -198,9 +198,9 @@ class ToleratedServer(WrapperToolset[Any]):
             if not isinstance(error, Paused):
                 self.watch.down(reason(error))
 
-    def _notice(self) -> str:
+    def _instruction(self) -> str:
         assert self.health.outage is not None, "only asked for after an outage"  # noqa: S101 - both callers look
-        return notice(self.name, self.health.outage)
+        return outage_instruction(self.name, self.health.outage)
 
 
 class _Hold:
