@@ -248,6 +248,6 @@ def path_name(key: str) -> str:
 
 def _encoded(path: Path, values: Iterable[Data]) -> bytes:
     try:
-        return b"".join(encode_line(mask_value(value)) for value in values)
+        return b"".join([encode_line(mask_value(value)) for value in values])
     except (TypeError, ValueError, RecursionError) as error:
         raise StateError("save", str(path), summary(error)) from error

@@ -365,13 +365,15 @@ class GroupSession:
         check_loop(self._loop, f"GroupSession.{method}")
         self._loop = loop
 
-    def _accept(self, message: Message, *, private: bool = False) -> Execution:
+    def _accept(
+        self, message: Message, *, private: bool = False, id_: str | None = None
+    ) -> Execution:
         self._refuse_when_stopped()
         observe = None if private else partial(self._events.record, message)
         execution = Execution(self._preferences, observe)
-        execution.id = "" if private else self._journal.new_id()
+        execution.id = "" if private else id_ or self._journal.new_id()
         execution.origin = message
-        execution.before_cancelling(lambda: self._journal.ended(execution.id, "cancelled"))
+        execution.before_cancelling(partial(self._journal.ended, execution.id, "cancelled"))
         self._executions[execution] = None
         if not private:
             self._events.received(message, execution)
@@ -434,7 +436,7 @@ class GroupSession:
         for usage in ruling.spent:
             execution.spent(REASONER, usage)
         decided = _decided(ruling.response, ruling.elapsed)
-        if decided.decision.value == "ignore":
+        if decided.ignores:
             noted = self._journal.ended(execution.id, "ignored")
             await written(noted)
             await _report_unsaved(execution, saved, ruling.saved)
@@ -530,8 +532,7 @@ class GroupSession:
     def _resume(self, id_: str) -> Execution:
         record = self._take_unfinished(id_, "resume")
         message, decided = record.message, record.decided
-        execution = self._accept(message)
-        execution.id = id_
+        execution = self._accept(message, id_=id_)
         _ = self._journal.resumed(id_)
         if decided is not None:
             work = partial(self._answer, execution, message, decided, record.attachments, None)

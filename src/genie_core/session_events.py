@@ -18,6 +18,9 @@ class Received:
     """The session took a message, or a query."""
 
 
+_RECEIVED: Final = Received()
+
+
 @dataclass(frozen=True, slots=True)
 class SessionEvent:
     """An event of a message, and of its execution if it has one.
@@ -46,7 +49,7 @@ class SessionEvents:
 
     def received(self, message: Message, execution: Execution | None = None) -> None:
         """Add that a message came."""
-        self._add(SessionEvent(self._stream.last + 1, message, execution, Received()))
+        self._add(SessionEvent(self._stream.last + 1, message, execution, _RECEIVED))
 
     def record(self, message: Message, execution: Execution, event: ExecutionEvent) -> None:
         """Add an event of an execution; the last one drops its previews."""

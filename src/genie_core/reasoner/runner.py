@@ -90,6 +90,7 @@ class ReasonerRunner(Actor[int, Reasoned]):
         self._restored: int | None = restored
         self._ahead = 0
         self._handed_over = 0
+        self._stage = stage("reasoner", self.name)
 
     @asynccontextmanager
     async def resources(self) -> AsyncIterator[None]:
@@ -112,7 +113,7 @@ class ReasonerRunner(Actor[int, Reasoned]):
         reasoner = self._reasoner
         began = perf_counter()
         bill = _Bill()
-        with stage("reasoner", self.name), reporting_to(bill):
+        with self._stage, reporting_to(bill):
             updates = self._updates(reasoner, request)
             before = reasoner.processed
             raw = await reasoner.run(updates)
@@ -121,7 +122,7 @@ class ReasonerRunner(Actor[int, Reasoned]):
         if before - self._ahead > request:
             self._note_repeated(reasoner.processed - before)
         saved = self._state.save(reasoner)  # whatever it said, it has taken the messages in
-        with stage("reasoner", self.name):
+        with self._stage:
             response = _understood(raw, self.name)
         attachments: list[Attachment] = []
         if response.decision.value == "delegate":
@@ -145,7 +146,7 @@ class ReasonerRunner(Actor[int, Reasoned]):
         """
         self._handed_over = min(await self._saved_count(_HANDED_OVER), restored)
         before = await self._saved_count(_AHEAD)
-        with stage("reasoner", self.name):
+        with self._stage:
             processed = reasoner.processed
             self._ahead = max(before if processed >= before else 0, processed - restored)
         if self._store is not None and self._ahead != before:
@@ -239,8 +240,8 @@ def _understood(raw: Any, subject: str) -> Response:
     if decided.value == "delegate" and not (isinstance(query, str) and query.strip()):
         raise StageFailed("reasoner", subject, "delegated without saying what to ask the agent")
     receiver, reason = raw.receiver or None, getattr(raw, "reason", None) or None
-    for name, value in {"query": query, "receiver": receiver, "reason": reason}.items():
-        if not isinstance(value, str | None):
+    for name, value in (("query", query), ("receiver", receiver), ("reason", reason)):
+        if value is not None and not isinstance(value, str):
             raise StageFailed(
                 "reasoner", subject, f"gave {type(value).__name__} as {name}, not text"
             )

@@ -2,7 +2,6 @@
 
 import asyncio
 from asyncio import Future
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Generic, TypeVar
 
@@ -18,7 +17,7 @@ class ReplayableStream(Generic[Item]):
     """
 
     def __init__(self) -> None:
-        self._items: OrderedDict[int, Item] = OrderedDict()
+        self._items: dict[int, Item] = {}
         self._last = 0
         self._cut = 0  # everything up to this number is gone
         self._closed = False
@@ -58,9 +57,8 @@ class ReplayableStream(Generic[Item]):
 
     def cut(self, number: int) -> None:
         """Drop all items up to a number; readers that have yet to read them raise."""
+        self.drop(range(self._cut + 1, number + 1))
         self._cut = number
-        while self._items and next(iter(self._items)) <= number:
-            self._items.popitem(last=False)
 
     async def read(self, after: int = 0) -> AsyncIterator[Item]:
         """Yield all items after a number, waiting for more until the buffer is closed.

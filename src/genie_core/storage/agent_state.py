@@ -75,6 +75,7 @@ class StateKeeper:
         self._unsaved = store is None
         self._unreadable = False
         self._latest: Future[None] | None = None  # the last save, until its end is looked at
+        self._stage = stage("state", f"state of {subject}")
 
     @property
     def on_disk(self) -> bool:
@@ -106,7 +107,7 @@ class StateKeeper:
         no JSON value, and if an earlier state could not be read.
         """
         try:
-            with stage("state", f"state of {self._subject}"):
+            with self._stage:
                 return self._start(holder)
         except StageFailed as error:
             self._report(error)
@@ -117,7 +118,7 @@ class StateKeeper:
         """Hold what the disk does not have yet, before an instance is dropped."""
         self._look()
         try:
-            with stage("state", f"state of {self._subject}"):
+            with self._stage:
                 self._kept = self._memory(holder) if self._unsaved else []
         except StageFailed as error:  # it can't tell its state: what was saved before stays
             self._report(error)
