@@ -38,7 +38,7 @@ def run_servers(
     servers = load_servers(assistant_config(settings, locations).servers_file)
     secrets = OwnSecrets(person, locations.secrets, env=env)
     if options.part == "list":
-        _list(servers, secrets, out)
+        _list(servers, secrets, env, out)
         return 0
     spec = _one_with_login(servers, options.server)
     if options.part == "login":
@@ -48,7 +48,14 @@ def run_servers(
     return 0
 
 
-def _list(servers: Mapping[str, "ServerSpec"], secrets: "OwnSecrets", out: TextIO) -> None:
+def _list(
+    servers: Mapping[str, "ServerSpec"],
+    secrets: "OwnSecrets",
+    env: Mapping[str, str],
+    out: TextIO,
+) -> None:
+    """List the servers, each with what keeps it from starting; none is started."""
+    from genie_core.assistant.servers.launch import lacks
     from genie_core.assistant.servers.login import LoginStore, can_log_in
 
     width = max(map(len, servers), default=0)
@@ -56,6 +63,10 @@ def _list(servers: Mapping[str, "ServerSpec"], secrets: "OwnSecrets", out: TextI
         kind = "on HTTP" if spec.url else "a program"
         logged_in = can_log_in(spec) and LoginStore(name, secrets).exists
         out.write(f"{name:{width}}  {kind}{', logged in' if logged_in else ''}\n")
+        out.writelines(
+            f"{'':{width}}  {safe_line(str(fault))}\n"
+            for fault in lacks(spec, {**env, **secrets.get_secrets("")}, env)
+        )
     if not servers:
         out.write("there are no tool servers\n")
 

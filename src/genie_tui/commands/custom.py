@@ -23,6 +23,7 @@ ASK: Final = (
     "The workspace has this command in {0}; others may have written it. Everyone in the room sees "
     "the message, and your agent acts on it:\n\n"
 )
+TYPED: Final = "\n\nWith your words: {0}"
 
 
 class CustomCommands:
@@ -76,21 +77,23 @@ class CustomCommands:
         elif command.is_own:
             joined.messages.send(text)
         else:
-            self._context.start(self._ask(joined, command, text, draft), "custom command")
+            self._context.start(self._ask(joined, command, arguments, draft), "custom command")
 
     async def _ask(
-        self, joined: "JoinedRoom", command: CustomCommand, text: str, draft: str
+        self, joined: "JoinedRoom", command: CustomCommand, arguments: str, draft: str
     ) -> None:
         service = self._context.service
         if not await asyncio.to_thread(service.was_shown, command):
             asked = ASK.format(visible_line(command.file))
-            shown = Content.assemble(asked, text_content(command.text))
+            said = TYPED.format(visible_line(arguments)) if arguments else ""
+            shown = Content.assemble(asked, text_content(command.text), said)
             title = f"Send the command /{command.name}?"
             if not await self._context.confirm(title, shown, "send it", read_first=True):
                 self._context.give_back(draft)
                 return
             await asyncio.to_thread(service.note_shown, command)
         try:
+            text = TO_AGENT + command.message(arguments)
             joined.messages.send(text, quotes=[mark_of_source(f"the file {command.file}")])
         except GenieError as error:
             self._context.give_back(draft)

@@ -66,7 +66,10 @@ def test_a_person_logs_in_is_listed_and_logs_out(
     with server_with_login(issuer) as url:
         configured(tmp_path, my={"url": url}, git={"command": "git-server"})
         assert main(["servers"]) == 0
-        assert capsys.readouterr().out == "my   on HTTP\ngit  a program\n"
+        assert capsys.readouterr().out == (
+            "my   on HTTP\ngit  a program\n     the tool server 'git' can't be started: "
+            "the program 'git-server' is not on PATH; install it\n"
+        )
         assert main(["servers", "login", "my"]) == 0
     shown = capsys.readouterr().out
     assert opened[0] in shown

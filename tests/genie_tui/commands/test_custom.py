@@ -40,13 +40,13 @@ async def test_a_command_of_the_workspace_is_shown_before_it_is_first_sent(
     joined.workbench = BENCH
     async with in_room(joined, clock=Ticking()) as (screen, pilot):
         composer = screen.query_one(Composer)
-        composer.post_message(Composer.Submitted("/review"))
+        composer.post_message(Composer.Submitted("/review a.py"))
         await until(pilot, lambda: isinstance(pilot.app.screen, ConfirmScreen))
         shown = str(pilot.app.screen.query_one("#confirm-text").render())
         assert ".agents/commands/review.md" in shown
-        assert "Review ␛[31mit." in shown
+        assert "Review ␛[31mit.\n\nWith your words: a.py" in shown
         await pilot.press("escape")
-        await until(pilot, lambda: composer.draft == "/review")
+        await until(pilot, lambda: composer.draft == "/review a.py")
         assert joined.said == []
         composer.draft = ""
         composer.post_message(Composer.Submitted("/review"))

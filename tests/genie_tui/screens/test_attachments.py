@@ -368,4 +368,4 @@ async def test_the_question_before_sending_counts_who_is_here(
         await pilot.press("enter")
         asked = await question(pilot)
         assert "No other member is here now" in asked
-        assert "ann's agent gets it" in asked
+        assert "ann's agent gets it, and so does its model." in asked

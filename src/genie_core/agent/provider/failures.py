@@ -129,7 +129,7 @@ def is_unavailable(failure: ModelFailed) -> bool:
 
 def report_fallback(failure: ModelFailed, name: str) -> None:
     """Tell the room that another model answers, and the owner why."""
-    note(f"{failure.public}; {name} answers", f"{failure}; {name} answers")
+    note(f"{name} answers: {failure.public}", f"{name} answers: {failure}")
 
 
 def endless(model: str) -> GenieError:

@@ -164,8 +164,13 @@ def note_ready(server: str) -> None:
 def note_outage(server: str, error: Exception) -> None:
     """Report that a server is unavailable; only the owner sees what was raised."""
     log.warning("tool server %s cannot be used: %s", shown(server), reason(error))
-    said, why = f"tool server {shown(server)} cannot be used", public_reason(error)
-    note(f"{said}: {why}" if why else said, f"{said}: {reason(error)}")
+    said, why, whole = (
+        f"tool server {shown(server)} cannot be used",
+        public_reason(error),
+        reason(error),
+    )
+    names_it = whole.startswith(f"the tool server {shown(server)} ")
+    note(f"{said}: {why}" if why else said, whole if names_it else f"{said}: {whole}")
 
 
 class Unusable(GenieError):

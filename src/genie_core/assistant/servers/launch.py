@@ -28,7 +28,8 @@ def ready_to_start(spec: ServerSpec, keys: Mapping[str, str]) -> ServerSpec:
 
     Raises:
         MissingValue: a value is neither in `keys` nor in the environment.
-        ServerError: the folder does not exist, the address is invalid, or there is no sandbox.
+        ServerError: the folder or the program does not exist, the address is invalid, or there is
+            no sandbox.
     """
 
     def find(name: str) -> str | None:
@@ -40,6 +41,8 @@ def ready_to_start(spec: ServerSpec, keys: Mapping[str, str]) -> ServerSpec:
         raise ServerError(spec.name, "has a url that does not begin with http:// or https://")
     if filled.cwd and not Path(filled.cwd).is_dir():
         raise ServerError(spec.name, f"has a cwd that is not a folder: {filled.cwd}")
+    if not filled.url and (problem := _program_fault(filled, os.environ)):
+        raise ServerError(spec.name, problem)
     return _in_sandbox(replace(filled, command=os.path.expanduser(filled.command)))  # noqa: PTH111 - "~" alone, the rest stays as it is
 
 
@@ -74,19 +77,21 @@ def lacks(
     if not folder.is_dir():
         yield ServerError(spec.name, f"has a cwd that is not a folder: {spec.cwd}")
         return
-    command = os.path.expanduser(spec.command)  # noqa: PTH111 - as it is started
-    where = filled.env.get("PATH", env.get("PATH"))
-    if os.sep in command:
-        program = folder / command
-        if not program.is_file():
-            yield ServerError(
-                spec.name, f"can't be started: the program {command!r} does not exist"
-            )
-        elif not os.access(program, os.X_OK):
-            yield ServerError(spec.name, f"can't be started: {command!r} is not executable")
-    elif shutil.which(command, path=where) is None:
-        problem = f"can't be started: the program {command!r} is not on PATH; install it"
+    if problem := _program_fault(filled, env):
         yield ServerError(spec.name, problem)
+
+
+def _program_fault(spec: ServerSpec, env: Mapping[str, str]) -> str:
+    """Say why the program of a server without placeholders can't be started; empty if it can."""
+    command = os.path.expanduser(spec.command)  # noqa: PTH111 - as it is started
+    if os.sep not in command:
+        if shutil.which(command, path=spec.env.get("PATH", env.get("PATH"))) is None:
+            return f"can't be started: the program {command!r} is not on PATH; install it"
+        return ""
+    program = Path(spec.cwd or ".") / command
+    if not program.is_file():
+        return f"can't be started: the program {command!r} does not exist"
+    return "" if os.access(program, os.X_OK) else f"can't be started: {command!r} is not executable"
 
 
 _PLACEHOLDER: Final = re.compile(r"\$\{(?:env:)?(?P<name>[^}]*?)(?::-(?P<default>[^}]*))?\}")

@@ -494,7 +494,7 @@ async def _undo(context: RoomContext, controls: EngineControls, file: str, appro
             )
         else:
             title, yes = f"Undo the change of {name} at {time}?", "undo it"
-            done = f"{name} is as before {time}."
+            done = f"The change of {name} at {time} is undone."
         if await context.confirm(title, diff_lines(visible(plan.diff).split("\n")), yes):
             await controls.undo(plan.number)
             context.screen.notify(done)

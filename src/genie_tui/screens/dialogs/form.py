@@ -130,7 +130,7 @@ class FormScreen(ReviewDialog):
     def _named(self, answer: Mapping[str, Any]) -> dict[str, Any]:
         """Return an answer by the titles of its fields."""
         titles = {field.name: field.title for field in self._fields}
-        return {titles[name]: value for name, value in answer.items()}
+        return {titles[name]: _as_asked(value) for name, value in answer.items()}
 
     def _input(self, number: int) -> Input:
         return self.query_one(f"#form-field-{number}", Input)
@@ -145,6 +145,11 @@ class FormScreen(ReviewDialog):
 
     def _title(self, text: str) -> None:
         self.query_one("#form-title", Static).update(Content(text))
+
+
+def _as_asked(value: Any) -> Any:
+    """Return a value of an answer in the words of its form."""
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
 
 
 def _label(field: FormField) -> Content:

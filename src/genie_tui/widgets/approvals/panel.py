@@ -170,11 +170,12 @@ class ApprovalPanel(Vertical):
         )
 
     def _behind(self, exchange: MessageThread) -> int:
-        """Count the messages whose turn comes when the work on this one has ended."""
+        """Count the later messages of the same person that don't wait for a person themselves."""
         running = self._state.running.values()
         return sum(
             each.seq > exchange.seq
             and (each.author, each.handler) == (exchange.author, exchange.handler)
+            and not self._state.waiting_in(each)
             for each in running
         )
 

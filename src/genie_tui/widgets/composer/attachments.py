@@ -197,12 +197,13 @@ def _receivers(state: RoomState, me: str, things: str) -> list[Content]:
     lines = [Content(seen)]
     if agents:
         owned = _list(f"{name}'s agent" for name in agents)
-        verb = "gets" if len(agents) == 1 else "get"
-        lines.append(
-            Content.assemble(
-                (owned, "$text-accent"), f" {verb} {things}, and so do the models behind them."
-            )
+        is_one = len(agents) == 1
+        said = (
+            f" gets {things}, and so does its model."
+            if is_one
+            else f" get {things}, and so do their models."
         )
+        lines.append(Content.assemble((owned, "$text-accent"), said))
     return lines
 
 

@@ -185,11 +185,17 @@ class RunProgress:
         """Say how long a run without any report has been silent."""
         is_deciding = exchange.phase is Phase.DECIDING
         since = exchange.at if is_deciding else exchange.decided_at or exchange.at
-        words, silent = (
-            "deciding" if is_deciding else "working",
-            self._room.now(self._state) - since,
+        words = "waiting for an earlier answer" if self._is_behind(exchange) else "working"
+        silent = self._room.now(self._state) - since
+        return with_age("deciding" if is_deciding else words, silent) if silent >= SILENT else ""
+
+    def _is_behind(self, exchange: MessageThread) -> bool:
+        """Whether an earlier message of the same person is still at work in the same engine."""
+        return any(
+            each.seq < exchange.seq
+            and (each.author, each.handler) == (exchange.author, exchange.handler)
+            for each in self._state.running.values()
         )
-        return with_age(words, silent) if silent >= SILENT else ""
 
     def approval_line(self, message: int) -> str:
         """Say whose answer the run for a message waits for; safe to show, empty if none."""

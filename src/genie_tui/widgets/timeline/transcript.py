@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from typing import Final, Literal, TypeAlias
 
+from genie_core.room.engine.policy import ANSWER_SERVER
 from genie_core.room.protocol.events import (
     AnswerPosted,
     ApprovalResolved,
@@ -562,6 +563,8 @@ class LogEntries:
             return self._note(event, "≡", allowed(settled, tool, by), message=settled.message)
         if settled.outcome == "approved" and settled.how == "edit":
             text = f"{tool} was allowed with changes by {by}"
+            if proposal.tool == ANSWER_SERVER:
+                text = f"{by} answered a tool server"
             return self._note(event, "✎", text, message=settled.message)
         if settled.approval not in self._kept or settled.outcome != "denied":
             return None

@@ -101,9 +101,9 @@ async def test_the_fallback_answers_for_the_rest_of_the_run(
             assert await ask() == "from big"  # the next run tries the first model again
         notes = [each for each in reports.doings if each.startswith(("note", "detail"))]
         assert len(notes) == 2
-        assert notes[0].endswith("; small answers")
+        assert notes[0].startswith("note small answers: ")
         assert "127.0.0.1" not in notes[0]  # the owner alone is told of the address
-        assert notes[1].startswith("detail model 'big'")
+        assert notes[1].startswith("detail small answers: model 'big'")
         models = [usage.model.removeprefix("gpt-") for usage in reports.usages]
         assert models == ["big", "small", "big"]
 

@@ -11,6 +11,7 @@ from genie_core.agent.provider.server_outages import (
     outage_instruction,
     shown,
 )
+from genie_core.assistant.servers.errors import ServerError
 from genie_core.runtime.progress import reporting_to
 from genie_core.testing.turns import Call, Say
 
@@ -49,6 +50,9 @@ def test_what_a_server_raised_is_told_to_the_owner_alone() -> None:
     assert public == "note tool server 'web' cannot be used"
     assert whole.startswith("detail tool server 'web' cannot be used: ConnectionError: 401")
     assert "host/mcp" in whole
+    with reporting_to(reports):
+        note_outage("web", ServerError("web", "can't be started: it is away"))
+    assert reports.doings[-1] == "detail the tool server 'web' can't be started: it is away"
     assert failure("web", REFUSED).public == "tool server 'web': it cannot be used"
 
 

@@ -303,9 +303,10 @@ def test_a_move_writes_both_places_and_a_deletion_shows_what_goes(root: Path) ->
         "writes docs/notes.md",
         "reads notes.md",
     ]
-    assert effects.diff == "--- notes.md\n+++ docs/notes.md\nmoved as it is"
+    assert effects.diff == "--- notes.md\n+++ docs/notes.md\nmoved to docs/notes.md as it is"
     result = judge(root, tool="delete_file", path="notes.md")
     assert (result.effect, result.risk) == ("ask", "write")
+    assert result.effects.diff.startswith("--- notes.md\n+++ notes.md\ndeleted\n@@ ")
     assert result.effects.diff.endswith("-one\n-two")
     assert "already exists" in judge(root, tool="move_file", path="notes.md", to="prod.env").effects.refusal  # fmt: skip
 

@@ -15,7 +15,7 @@ from genie_core.privacy.redaction import mask_known
 def test_secrets_come_before_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GENIE_TEST_ONE", "from the environment")
     monkeypatch.setenv("GENIE_TEST_TWO", "from the environment, too")
-    spec = ServerSpec("a", "x", ("${GENIE_TEST_ONE}", "${GENIE_TEST_TWO}"))
+    spec = ServerSpec("a", "sh", ("${GENIE_TEST_ONE}", "${GENIE_TEST_TWO}"))
     made = ready_to_start(spec, {"GENIE_TEST_ONE": "a secret"})
     assert made.args == ("a secret", "from the environment, too")
     with pytest.raises(MissingValue):
@@ -23,7 +23,7 @@ def test_secrets_come_before_the_environment(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_what_is_secret_is_hidden_from_then_on() -> None:
-    spec = ServerSpec("a", "x", env={"LOGIN_TOKEN": "${IT}"})
+    spec = ServerSpec("a", "sh", env={"LOGIN_TOKEN": "${IT}"})
     assert mask_known("say opensesame-1 here") == "say opensesame-1 here"
     ready_to_start(spec, {"IT": "opensesame-1"})
     assert "opensesame-1" not in mask_known("say opensesame-1 here")
@@ -31,12 +31,18 @@ def test_what_is_secret_is_hidden_from_then_on() -> None:
 
 def test_a_home_folder_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "x").touch(0o755)
     assert ready_to_start(ServerSpec("a", "~/bin/x"), {}).command == f"{tmp_path}/bin/x"
 
 
 def test_what_can_lead_nowhere_is_told_before_it_is_tried(tmp_path: Path) -> None:
     with pytest.raises(ServerError, match=r"'a' has a cwd that is not a folder: .*/gone"):
         ready_to_start(ServerSpec("a", "x", cwd=str(tmp_path / "gone")), {})
+    with pytest.raises(
+        ServerError, match="'a' can't be started: the program 'gone' is not on PATH"
+    ):
+        ready_to_start(ServerSpec("a", "gone", env={"PATH": str(tmp_path)}), {})
     with pytest.raises(ServerError, match="'a' has a url that does not begin") as caught:
         ready_to_start(ServerSpec("a", url="${WHERE}"), {"WHERE": "file:///etc"})
     assert "etc" not in str(caught.value)
@@ -91,13 +97,13 @@ def test_every_name_that_has_no_value_is_found() -> None:
 def test_a_server_with_a_sandbox_starts_only_in_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    spec = ServerSpec("a", "x", ("${IT}",), cwd=str(tmp_path), sandbox=Sandbox("auto"))
+    spec = ServerSpec("a", "sh", ("${IT}",), cwd=str(tmp_path), sandbox=Sandbox("auto"))
     monkeypatch.setattr(
         sandbox, "find_backend", lambda: SandboxBackend("bubblewrap", program="/bwrap")
     )
     made = ready_to_start(spec, {"IT": "value"})
     assert made.command == "/bwrap"
-    assert made.args[-5:] == ("--chdir", str(tmp_path), "--", "x", "value")
+    assert made.args[-5:] == ("--chdir", str(tmp_path), "--", "sh", "value")
     assert "--unshare-net" in made.args
     monkeypatch.setattr(sandbox, "find_backend", lambda: SandboxBackend(reason="there is none"))
     with pytest.raises(ServerError, match="'a' can't be started in a sandbox: there is none"):

@@ -1,6 +1,7 @@
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from tests.genie_tui.scripted_bench import ScriptedBench
 from tests.genie_tui.scripted_room import ScriptedJoinedRoom, in_room, until
 from textual.widgets import Static
 
@@ -13,7 +14,7 @@ from genie_tui.screens.dialogs.costs import CostScreen, CostTable, cost_table
 
 
 @dataclass
-class Bench:
+class Bench(ScriptedBench):
     """The part of a workbench that is about money."""
 
     options: AgentOptions = field(default_factory=AgentOptions)

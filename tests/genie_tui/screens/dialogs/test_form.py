@@ -26,6 +26,7 @@ FORM = {
         "name": {"type": "string", "title": "Your [b]name\x1b[31m"},
         "size": {"type": "string", "enum": ["s", "l"], "enumNames": ["small", "large"]},
         "count": {"type": "integer", "minimum": 1, "default": 2},
+        "gift": {"type": "boolean", "default": False},
     },
     "required": ["name", "size"],
 }
@@ -73,13 +74,13 @@ async def test_a_form_is_filled_in_shown_and_sent(joined: ScriptedJoinedRoom) ->
         await until(pilot, lambda: form.reviewing)
         shown = str(form.query_one("#form-values", Static).render())
         assert "\x1b" not in shown
-        for part in ("Your [b]name", "Ann", "count", "2"):
+        for part in ("Your [b]name", "Ann", "count", "2", "gift", "no"):
             assert part in shown
         assert joined.answers == []
         clock.rest()
         await pilot.press("enter")
         await until(pilot, lambda: pilot.app.screen is screen)
-    answer = {"name": "Ann", "size": "l", "count": 2}
+    answer = {"name": "Ann", "size": "l", "count": 2, "gift": False}
     arguments = {"server": "shop", "message": "Who\x1b[31m are [b]you?", "answer": answer}
     assert joined.answers == [(approval, Answer(allow=True, arguments=arguments))]
 

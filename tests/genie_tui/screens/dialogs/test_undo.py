@@ -102,7 +102,7 @@ async def test_the_latest_change_is_shown_and_undone_once_confirmed(
         assert title.startswith("Undo the change of notes.md at ")
         assert text.endswith(" one\n-2␛[31m\n+two")
         await answer("enter")
-        await until(pilot, lambda: "notes.md is as before " in notes(pilot))
+        await until(pilot, lambda: "The change of notes.md at " in notes(pilot))
         assert notes_file.read_text(encoding="utf-8") == "one\ntwo\n"
         order(screen, "/undo")
         await until(pilot, lambda: "no change of a file is left" in notes(pilot))
@@ -144,7 +144,7 @@ async def test_a_row_of_the_activity_list_undoes_the_change_of_its_call(
         await until(pilot, lambda: isinstance(pilot.app.screen, ConfirmScreen))
         clock.rest()
         await pilot.press("enter")
-        await until(pilot, lambda: "notes.md is as before " in notes(pilot))
+        await until(pilot, lambda: "The change of notes.md at " in notes(pilot))
         assert (edits.workspace.root / "notes.md").read_text(encoding="utf-8") == "one\ntwo\n"
         assert (edits.workspace.root / "new.md").exists()
         await pilot.press("u")

@@ -81,13 +81,13 @@ async def test_messages_whose_turn_comes_later_are_counted() -> None:
     log = RoomLog()
     asking(log, "ann", "one", path="a.txt")
     asking(log, "ann", "two", path="b.txt")
-    log.ask("ann", "three")
+    log.ask("ann", "three")  # the second one waits for an answer of its own
     log.ask("bob", "mine")
     app = Queue()
     async with app.run_test(size=(80, 40)) as pilot:
         panel = app.query_one(ApprovalPanel)
         panel.bind(log.state, "ann", ScriptedApprovals(ScriptedJoinedRoom(state=log.state)))
-        assert str(panel.card.border_title).endswith("· 2 messages of ann behind it")
+        assert str(panel.card.border_title).endswith("· 1 message of ann behind it")
         panel.answer("one", Answer(allow=True))
         log.add(ApprovalResolved(1, "one", "approved"), "ann")
         panel.refresh_queue()

@@ -172,6 +172,10 @@ def test_a_run_that_was_never_heard_of_tells_for_how_long_it_works() -> None:
     assert progress.line(run) == ""
     progress.rest(60)
     assert progress.line(run) == "working, 1 min"
+    later = log.say("ann", "and this?", handler="ann").seq
+    progress.add(DecisionMade(later, "delegate"))
+    progress.rest(12)
+    assert progress.line(later) == "waiting for an earlier answer, 12 s"
 
 
 def test_only_runs_whose_line_changed_are_drawn_again() -> None:

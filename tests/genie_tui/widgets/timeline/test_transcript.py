@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from tests.genie_tui.scripted_room import ScriptedJoinedRoom
 from tests.genie_tui.widgets.room_log import RoomLog
 
+from genie_core.room.engine.policy import ANSWER_SERVER
 from genie_core.room.protocol.events import (
     SUMMARISE,
     AnswerPosted,
@@ -348,6 +349,13 @@ def test_changes_that_a_person_made_are_told_to_all() -> None:
     note = transcript.entries[-1]
     assert isinstance(note, NoteEntry)
     assert (note.mark, note.text) == ("✎", "rm␛ was allowed with changes by bob␇")
+    asked = joined.ask(ANSWER_SERVER, answer={})
+    message = joined.state.proposals[asked].message
+    for event in joined.feed(ApprovalResolved(message, asked, "approved", how="edit"), by="bob"):
+        transcript.add(event)
+    note = transcript.entries[-1]
+    assert isinstance(note, NoteEntry)
+    assert note.text == "bob answered a tool server"
 
 
 def test_a_summary_of_an_agents_conversation_is_a_note() -> None:

@@ -138,7 +138,6 @@ class FileChanges:
                 created += then is None
             if len(changes) > 1:
                 name = f"{len(changes)} files"
-                diffs.insert(0, f"--- {name}\n+++ {name}")
             last = changes[-1]
             return UndoPlan(last.number, name, last.at, "\n".join(diffs), created == len(changes))
 

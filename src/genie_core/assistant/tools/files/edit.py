@@ -56,13 +56,16 @@ class Change:
     def diff(self, workspace: Workspace, *, whole: bool = False) -> str:
         name = workspace.name(self.file)
         if self.to is not None:
-            return f"--- {name}\n+++ {workspace.name(self.to)}\nmoved as it is"
+            return f"--- {name}\n+++ {workspace.name(self.to)}\nmoved to {workspace.name(self.to)} as it is"
         old = as_text(self.original or b"")
         if old is None:
-            return f"--- {name}\n+++ {name}\n-binary, {size(len(self.original or b''))}"
-        # what is removed is kept, so its beginning is enough
-        whole = whole and self.after is not None
-        return unified_diff(old, self.after or "", name, whole=whole)
+            lines = [f"-binary, {size(len(self.original or b''))}"]
+        elif self.after is None:  # it is kept, so its beginning is enough
+            lines = unified_diff(old, "", name).split("\n")[2:]
+        else:
+            return unified_diff(old, self.after, name, whole=whole)
+        deleted = ["deleted"] if self.after is None else []
+        return "\n".join([f"--- {name}", f"+++ {name}", *deleted, *lines])
 
 
 @dataclass(frozen=True, slots=True)

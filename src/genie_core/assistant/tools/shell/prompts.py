@@ -22,6 +22,10 @@ _NO_INPUT: Final = re.compile(
 )
 
 
+_TRACEBACK: Final = "Traceback (most recent call last):"
+"""Python prints this on the line of the question that got no answer."""
+
+
 def question_in(output: str) -> str:
     """Return the last line if it is a question that nothing follows, else an empty string."""
     last = output[-_LOOKED_AT:].rpartition("\n")[2].rpartition("\r")[2].strip()
@@ -31,5 +35,6 @@ def question_in(output: str) -> str:
 def missed_input(output: str) -> str:
     """Return the line by which a failed command says that it lacked input, else an empty string."""
     lines = output[-_LOOKED_AT:].splitlines()
-    told = next((line for line in reversed(lines) if _NO_INPUT.search(line)), "")
-    return question_in(output) or told.strip()[:200]
+    told = next((line for line in reversed(lines) if _NO_INPUT.search(line)), "").strip()[:200]
+    asked = question_in(output.rpartition(_TRACEBACK)[0]) if told else ""
+    return question_in(output) or asked or told

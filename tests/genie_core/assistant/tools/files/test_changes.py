@@ -312,7 +312,7 @@ async def test_edits_of_one_call_are_undone_together_or_not_at_all(edits: Edits)
     await edits.edit_files([TextEdit("notes.md", "two", "2"), TextEdit("b.md", "b", "c")])
     plan = edits.changes.plan(edits.workspace, approval="call")
     assert plan.name == "2 files"
-    assert plan.diff.startswith("--- 2 files\n+++ 2 files\n--- notes.md\n")
+    assert plan.diff.startswith("--- notes.md\n")
     assert edits.changes.plan(edits.workspace, "b.md") == plan
     (root / "b.md").write_bytes(b"yours")
     with pytest.raises(UndoRefused, match=r"b\.md has changed since"):

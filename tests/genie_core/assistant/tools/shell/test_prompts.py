@@ -39,6 +39,13 @@ def test_a_program_that_lacked_input_is_known_by_its_words(output: str) -> None:
     assert missed_input(output)
 
 
+def test_the_question_before_a_traceback_is_what_was_asked() -> None:
+    output = (
+        "Your name? Traceback (most recent call last):\n  x\nEOFError: EOF when reading a line\n"
+    )
+    assert missed_input(output) == "Your name?"
+
+
 def tool(root: Path, seconds: float = 60.0) -> Commands:
     limits = ToolLimits(command_seconds=seconds, shell=True)  # noqa: S604 — a setting
     return Commands(Workspace.at(root), limits, Sandbox("off"))
