@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from genie_core.agent.base import Agent, AgentInfo, AgentInput, AsyncTool
     from genie_core.agent.factory import AgentFactory
     from genie_core.datastore import DataStore
-    from genie_core.errors import ExecutionFailed, GenieError, SessionLocked
+    from genie_core.errors import EventsMissed, ExecutionFailed, GenieError, SessionLocked
     from genie_core.execution import (
         Answered,
         ApprovalClosed,
@@ -59,6 +59,7 @@ __all__ = [
     "Decided",
     "Decision",
     "Doing",
+    "EventsMissed",
     "Execution",
     "ExecutionEvent",
     "ExecutionFailed",
@@ -97,6 +98,7 @@ _MODULES = {
     "Attachment": "message",
     "DataStore": "datastore",
     "Decision": "reasoner.decision",
+    "EventsMissed": "errors",
     "ExecutionFailed": "errors",
     "GenieError": "errors",
     "GroupReasoner": "reasoner.base",
@@ -124,3 +126,6 @@ if not TYPE_CHECKING:  # a type checker would take any name for one of the packa
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return getattr(import_module(f"{__name__}.{_MODULES.get(name, 'execution')}"), name)
+
+    def __dir__() -> list[str]:
+        return list(__all__)

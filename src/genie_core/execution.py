@@ -340,6 +340,7 @@ class Execution:
             cause = error.cause if isinstance(error.cause, BaseException) else error
         failed = Failed(stage, summary(error), cause, public_summary(error))
         log.warning("a message could not be dealt with: %s", failed.error)
+        log.debug("%s failed", stage, exc_info=cause)
         self.record(failed)
 
     async def put(self, item: Approval) -> None:

@@ -129,6 +129,29 @@ async def test_a_failing_agent_raises_from_stream_and_result() -> None:
     await joined(chat)
 
 
+async def test_the_log_has_the_traceback_at_level_debug(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG", "genie_core")
+    chat = trapped_session(Trap("agent run", raising(ConnectionError("model away"))))
+    assert isinstance(await last_event(chat.handle(Message("hi", VICTIM))), Failed)
+    [shown] = [each for each in caplog.records if "agent failed" in each.message]
+    assert shown.levelname == "DEBUG"
+    assert shown.exc_text is not None
+    assert "ConnectionError: model away" in shown.exc_text
+    await joined(chat)
+
+
+async def test_a_store_that_is_no_folder_is_told_without_a_traceback(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").touch()
+    async with DataStore(tmp_path / "file") as store:
+        chat = GroupSession("s", reasoner_factory(), AgentFactory(lambda _: ScriptedAgent()), store)
+        assert isinstance(await last_event(chat.handle(Message("hi", "alice"))), Answered)
+        await joined(chat)
+    assert "begins without its saved messages" in caplog.text
+    assert not any(each.exc_info for each in caplog.records)
+
+
 @pytest.mark.parametrize("alone", [False, True])
 async def test_a_missing_tool_server_is_a_line_and_no_traceback(
     alone: bool, caplog: pytest.LogCaptureFixture

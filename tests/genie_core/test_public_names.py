@@ -36,6 +36,10 @@ def test_a_name_is_the_one_of_its_module() -> None:
     assert sorted(names) == names
 
 
+def test_a_prompt_can_complete_the_names() -> None:
+    assert dir(genie_core) == names
+
+
 def test_an_unknown_name_is_refused() -> None:
     with pytest.raises(AttributeError, match="module 'genie_core' has no attribute 'Nonsense'"):
         genie_core.Nonsense  # type: ignore[attr-defined]  # noqa: B018

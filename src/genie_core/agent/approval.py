@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol, TypeAlias
 from uuid import uuid4
 
 from genie_core.errors import summary
+from genie_core.validation import check_setting
 
 _WITHDRAWN: Final = "the request was withdrawn"
 
@@ -218,6 +219,7 @@ class ApprovalContext:
 
         Cancelling the wait withdraws the request.
         """
+        check_setting("tool_args", tool_args, dict)
         if self.auto_approve:
             approval_id.set("")
             shown_original.set("")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from genie_core.agent import Agent, AgentFactory, AgentInfo
 from genie_core.agent.base import AsyncTool
-from genie_core.agent.provider.compaction import Compaction, CompactionRequest
+from genie_core.agent.provider.compaction_summary import Compaction, CompactionRequest
 from genie_core.agent.provider.instructions import ExtraInstructions
 from genie_core.assistant.budget import BudgetedAgent, BudgetedReasoner, BudgetMeter
 from genie_core.assistant.config import (

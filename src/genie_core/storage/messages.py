@@ -132,7 +132,8 @@ class MessageLog:
                 await self._take_over(self._store)
         except Exception as error:
             # Whatever it is, those who wait must be served: the chat begins without a past.
-            log.exception("loading messages failed")
+            log.warning("the chat begins without its saved messages: %s", summary(error))
+            log.debug("loading messages failed", exc_info=True)
             if self._store is not None and not isinstance(error, GenieError):
                 self._store.report(f"the saved messages can't be read: {summary(error)}")
         self._is_open = True

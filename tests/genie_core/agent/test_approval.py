@@ -9,6 +9,7 @@ import pytest
 
 from genie_core.agent import Approval, ApprovalContext, Verdict
 from genie_core.agent.approval import approval_id, ask_about
+from genie_core.errors import InvalidSetting
 
 
 def request() -> Approval:
@@ -63,6 +64,14 @@ async def test_the_callback_of_the_engine_gives_a_plain_bool() -> None:
         (await queue.get()).deny("no")
         assert await waiting is False
     assert await ApprovalContext(queue, auto_approve=True).approval_callback("s")("f", {}) is True
+
+
+async def test_arguments_that_are_no_dictionary_are_refused_before_they_are_shown() -> None:
+    queue: asyncio.Queue[Approval] = asyncio.Queue()
+    callback: Any = ApprovalContext(queue).approval_callback("system")
+    with pytest.raises(InvalidSetting, match="tool_args must be a dict, not 'no dictionary'"):
+        await callback("f", "no dictionary")
+    assert queue.empty()
 
 
 async def test_a_callback_of_a_program_answers_as_it_likes() -> None:

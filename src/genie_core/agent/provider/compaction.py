@@ -1,90 +1,114 @@
-"""Replace the oldest turns of a conversation by a summary, which people can read."""
+"""Decide when a conversation nears its model's window, and leave out or summarise its oldest turns."""
 
-import logging
-from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TypeAlias
 
-from genie_core.runtime.progress import doing, summarised
+from genie_core.agent.provider.compaction_summary import Compaction
+from genie_core.agent.provider.prices import window_of
+from genie_core.runtime.progress import doing
 
-log = logging.getLogger(__name__)
-
-Summarise: TypeAlias = Callable[[str], Awaitable[str]]
-"""Returns a summary of a conversation that is written as text."""
+Entries: TypeAlias = Callable[[int], Iterable[str]]
+"""Returns what was asked, called and answered in so many of the oldest turns, as text."""
 
 FULL: Final = 0.8
 """The fraction of a window at which older turns are summarised."""
 
-SUMMARY_CHARS: Final = 12_000
-"""Characters of a summary that are kept."""
+LEFT_OUT: Final = "older turns were left out: the conversation is longer than the model's window"
 
-ENTRY_CHARS: Final = 4_000
-CONVERSATION_CHARS: Final = 160_000
-"""Characters of one entry, and of all, that are summarised: of an entry its start and end, of all the latest."""
+MOST_CUTS: Final = 5
+"""How often a conversation is shortened in one run, the last time to the current question."""
 
-NOT_SUMMARISED: Final = "no summary could be made of the older turns; they were left out"
-
-_HEAD: Final = (
-    "(Summary of the conversation before this message, which was too long to repeat. It is "
-    "information, not a request.)"
-)
+_CHARS_PER_TOKEN: Final = 4
+_ROOM_FOR_ANSWER: Final = 0.05
+"""The fraction of a window that a request leaves free."""
 
 
-@dataclass(slots=True)
-class CompactionRequest:
-    """Whether a person has asked for a summary before the next answer."""
+class ShortenedHistory:
+    """How many of the oldest turns are no longer sent to the model, in one run.
 
-    wanted: bool = False
-
-    def take(self) -> bool:
-        wanted, self.wanted = self.wanted, False
-        return wanted
-
-
-@dataclass(frozen=True, slots=True)
-class Compaction:
-    """Makes the summaries of an agent's conversation, also on `request`.
-
-    Others can read a summary, so it is made of what they could see: requests, calls and answers.
-    Results of tools, such as the contents of files, are left out.
+    A turn is a question and everything that the model wrote and called until the next one. With a
+    `compaction`, `summary` replaces them.
     """
 
-    summarise: Summarise
-    request: CompactionRequest = field(default_factory=CompactionRequest)
+    def __init__(self, compaction: Compaction | None = None) -> None:
+        self.turns = 0
+        self.summary = ""
+        self._compaction = compaction
+        self._cuts = 0
+        self._size: tuple[int, int] | None = None
+        self._model = ""
+        self._refused: dict[str, int] = {}  # by model: tokens that fitted before it refused more
 
-    async def summary_of(self, entries: Iterable[str]) -> str:
-        """Return a summary and report it to the room; empty, with a note, if none can be made."""
-        try:
-            text = (await self.summarise(as_text(entries))).strip()[:SUMMARY_CHARS]
-        except Exception:  # whatever it was, the run goes on with fewer turns
-            log.warning("a conversation could not be summarised", exc_info=True)
-            text = ""
-        if not text:
-            doing("note", NOT_SUMMARISED)
-            return ""
-        summarised(text)
-        return f"{_HEAD}\n{text}"
+    def begin(self) -> None:
+        """Start a run on a conversation from which turns were left out earlier."""
+        self.turns = self._cuts = 0
+        self.summary = ""
 
+    async def prepare(
+        self, model: str, provider: str, sizes: Sequence[int], turns: int, entries: Entries
+    ) -> None:
+        """Shorten the conversation before a request if it nears the window, or on request.
 
-def as_text(entries: Iterable[str]) -> str:
-    """Join the latest entries of a conversation that fit, each shortened.
+        `sizes` are those of all messages, in characters. `entries` returns the text of so many of
+        the oldest turns.
+        """
+        self._model = model
+        if self._compaction is not None and self._compaction.request.take():
+            if turns - self.turns > 1:
+                await self._drop(turns - 1, entries)
+        elif self.is_too_long(model, provider, sizes):
+            await self.shorten(turns, entries)
 
-    Further lines of an entry are indented, so that none can pass for another entry.
-    """
-    kept: list[str] = []
-    room = CONVERSATION_CHARS
-    for entry in reversed([*entries]):
-        short = _shortened(entry).replace("\n", "\n  ")
-        room -= len(short)
-        if room < 0:
-            kept.append("[earlier entries are left out]")
-            break
-        kept.append(short)
-    return "\n\n".join(reversed(kept))
+    async def shorten(self, turns: int, entries: Entries) -> bool:
+        """Drop half of the turns, or half of those left, and summarise all that are dropped.
 
+        Returns False if there are none to drop, or it was done too often. The run's own turn always
+        stays.
+        """
+        left = turns - self.turns
+        if left < 2 or self._cuts == MOST_CUTS:
+            return False
+        self._cuts += 1
+        dropped = left - 1 if self._cuts == MOST_CUTS else (left + 1) // 2
+        await self._drop(self.turns + dropped, entries)
+        return True
 
-def _shortened(entry: str) -> str:
-    if len(entry) <= ENTRY_CHARS:
-        return entry
-    half = ENTRY_CHARS // 2
-    return f"{entry[:half]}\n[… {len(entry) - ENTRY_CHARS:,} characters …]\n{entry[-half:]}"
+    async def refused(self, turns: int, entries: Entries) -> bool:
+        """Shorten a conversation that the model refused; the next one is shortened in time."""
+        if self._size is not None:
+            self._refused[self._model] = self._size[1]
+        return await self.shorten(turns, entries)
+
+    async def _drop(self, turns: int, entries: Entries) -> None:
+        """Drop so many turns in all, once there is a summary: a cancelled run drops none."""
+        if self._compaction is None:
+            doing("note", LEFT_OUT)
+        else:
+            self.summary = await self._compaction.summary_of(entries(turns))
+        self.turns = turns
+        self._size = None
+
+    def for_next_run(self) -> "ShortenedHistory":
+        """Return one for another run, which knows what was measured."""
+        other = ShortenedHistory(self._compaction)
+        other._size = self._size
+        other._refused = self._refused
+        return other
+
+    def measured(self, messages: int, tokens: int) -> None:
+        """Record that messages up to and including the model's answer have this many tokens."""
+        if tokens:
+            self._size = messages, tokens
+
+    def is_too_long(self, model: str, provider: str, sizes: Sequence[int]) -> bool:
+        """Whether messages of these sizes, in characters, exceed what fits the window.
+
+        The window is known, or was measured by a request that the model refused.
+        """
+        window = window_of(model, provider) or self._refused.get(model)
+        if self._size is None or window is None:
+            return False
+        known, tokens = self._size
+        estimate = tokens + sum(sizes[known:]) // _CHARS_PER_TOKEN
+        fitting = FULL if self._compaction is not None else 1 - _ROOM_FOR_ANSWER
+        return estimate > window * fitting

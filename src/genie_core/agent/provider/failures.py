@@ -14,7 +14,6 @@ from urllib.parse import urlsplit, urlunsplit
 from genie_core.errors import GenieError, ModelFailed, ModelTrouble
 from genie_core.privacy.known_secrets import HIDDEN
 from genie_core.privacy.redaction import hide_secrets
-from genie_core.runtime.progress import note
 
 STALL_TIMEOUT: Final = 120.0
 """Seconds without text from an agent's model, before or within an answer."""
@@ -81,10 +80,6 @@ _TOO_LONG: Final = (
 )
 """Messages of servers that have no error code for it."""
 
-_UNAVAILABLE: Final = frozenset(
-    {"connection", "cut", "key", "limit", "model", "quota", "server", "timeout"}
-)
-
 _QUOTA_CODES: Final = frozenset({"insufficient_quota", "billing_error", "quota_exceeded"})
 _MODEL_CODES: Final = frozenset({"model_not_found"})
 
@@ -120,16 +115,6 @@ class ModelRequestInfo:
             "" if self.key == NO_KEY else describe_key(self.key, self.provider),
             retry_after,
         )
-
-
-def is_unavailable(failure: ModelFailed) -> bool:
-    """Whether another model may answer what this one can't answer now."""
-    return failure.kind in _UNAVAILABLE
-
-
-def report_fallback(failure: ModelFailed, name: str) -> None:
-    """Tell the room that another model answers, and the owner why."""
-    note(f"{name} answers: {failure.public}", f"{name} answers: {failure}")
 
 
 def endless(model: str) -> GenieError:

@@ -8,11 +8,10 @@ from datetime import date
 from functools import partial
 from typing import Final
 
+from genie_core.assistant.instructions.agents_file import AGENTS_FILE, read_agents_files
 from genie_core.assistant.instructions.skills import READ_SKILL, Skill, find_skills
-from genie_core.assistant.instructions.texts import TextFolder, TextRefused
+from genie_core.assistant.instructions.texts import TextFolder
 from genie_core.runtime.threads import in_thread
-
-AGENTS_FILE: Final = "AGENTS.md"
 
 _OWN: Final = "{owner} gives these instructions for all that you do:"
 _OF_WORKSPACE: Final = (
@@ -49,12 +48,12 @@ class InstructionSources:
 
     def refusals(self) -> list[str]:
         """Return why texts for agents are left out. Blocks."""
-        _, refused = self._texts(self.folders)
+        _, refused = read_agents_files(self.folders)
         return [*refused, *find_skills(self.folders)[1]]
 
     def _paragraphs(self, *, skills: bool, of_workspace: bool) -> list[str]:
         folders = [each for each in self.folders if each.is_own or of_workspace]
-        texts, _ = self._texts(folders)
+        texts = [self._introduced(*each) for each in read_agents_files(folders)[0]]
         listed = find_skills(folders)[0] if skills else []
         return [
             self._surroundings(folders),
@@ -74,18 +73,6 @@ class InstructionSources:
             if not each.is_own
         ]
         return " ".join(lines)
-
-    def _texts(self, folders: Sequence[TextFolder]) -> tuple[list[str], list[str]]:
-        texts, refused = list[str](), list[str]()
-        for folder in folders:
-            try:
-                text = folder.read(AGENTS_FILE)
-            except TextRefused as refusal:
-                refused.append(str(refusal))
-                continue
-            if text is not None and text.strip():
-                texts.append(self._introduced(folder, text.strip()))
-        return texts, refused
 
     def _introduced(self, folder: TextFolder, text: str) -> str:
         if not folder.is_own:

@@ -13,7 +13,7 @@ from pydantic_ai.providers.openai import OpenAIProvider
 from genie_core.agent import Agent, AgentInput
 from genie_core.agent.base import AsyncTool
 from genie_core.agent.provider import openai, pydantic_ai
-from genie_core.agent.provider.compaction import Compaction
+from genie_core.agent.provider.compaction_summary import Compaction
 from genie_core.runtime.progress import Usage, reporting_to
 from genie_core.testing.openai import FakeOpenAI
 from genie_core.testing.turns import Turn

@@ -23,7 +23,8 @@ from openai import DEFAULT_TIMEOUT, Timeout
 
 from genie_core.agent.approval import ApprovalCallback
 from genie_core.agent.base import Agent, AgentInput, AsyncTool, CutAnswer
-from genie_core.agent.provider.compaction import Compaction
+from genie_core.agent.provider.compaction import ShortenedHistory
+from genie_core.agent.provider.compaction_summary import Compaction
 from genie_core.agent.provider.failures import MAX_TURNS, STALL_TIMEOUT, would_fail_again
 from genie_core.agent.provider.instructions import ExtraInstructions, preferring
 from genie_core.agent.provider.openai.approval_gate import OpenAIApprovalGate
@@ -35,7 +36,6 @@ from genie_core.agent.provider.openai.run import Run
 from genie_core.agent.provider.openai.run_recorder import RunRecorder
 from genie_core.agent.provider.openai.servers import ServerTools, ToolServers
 from genie_core.agent.provider.openai.tools import tools_from
-from genie_core.agent.provider.overflow import ShortenedHistory
 from genie_core.errors import InvalidSetting
 
 

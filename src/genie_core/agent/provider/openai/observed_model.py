@@ -21,12 +21,12 @@ from openai.types.responses import (
     ResponseUsage,
 )
 
-from genie_core.agent.provider.failures import is_unavailable, report_fallback
+from genie_core.agent.provider.compaction import ShortenedHistory
+from genie_core.agent.provider.fallback import is_unavailable, report_fallback
 from genie_core.agent.provider.openai.attachments import Item
 from genie_core.agent.provider.openai.errors import model_failed
 from genie_core.agent.provider.openai.history import count_turns, entries_of, shortened
 from genie_core.agent.provider.openai.tools import PlainFunction
-from genie_core.agent.provider.overflow import ShortenedHistory
 from genie_core.agent.provider.prices import cost_of
 from genie_core.agent.provider.progress_reporter import CALL, ProgressReporter
 from genie_core.agent.provider.prompt_cache import cache_key

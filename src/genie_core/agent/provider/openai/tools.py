@@ -2,8 +2,10 @@
 
 import json
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
+from inspect import isawaitable, iscoroutinefunction
 from typing import Any
 
 from agents import (
@@ -25,6 +27,7 @@ from genie_core.agent.provider.approval_answer import complaints
 from genie_core.agent.provider.openai.arguments import UnfitArguments
 from genie_core.errors import InvalidSetting, public_summary, summary, tool_failure
 from genie_core.runtime.progress import note
+from genie_core.runtime.threads import off_loop
 
 log = logging.getLogger(__name__)
 
@@ -89,6 +92,14 @@ class PlainFunction(FunctionTool):
             return arguments
 
 
+async def _called(function: Callable[..., Any], values: list[Any], named: dict[str, Any]) -> Any:
+    """Call a tool; a function that is no coroutine function may block, so it gets a thread."""
+    if iscoroutinefunction(function):
+        return await function(*values, **named)
+    answer = await off_loop(partial(function, *values, **named), "tool")
+    return await answer if isawaitable(answer) else answer
+
+
 def _function_tool(function: AsyncTool) -> PlainFunction:
     """Create a tool from a function's signature and docstring.
 
@@ -104,7 +115,7 @@ def _function_tool(function: AsyncTool) -> PlainFunction:
             positional, named = schema.to_call_args(values)
             if schema.takes_context:
                 positional = [context, *positional]
-            return await function(*positional, **named)
+            return await _called(function, positional, named)
         except ValidationError as error:
             return f"Error: the arguments do not fit {schema.name}: {complaints(error)}"
         except Exception as error:

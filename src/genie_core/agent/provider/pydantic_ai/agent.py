@@ -34,7 +34,7 @@ from pydantic_ai.usage import UsageLimits
 
 from genie_core.agent.approval import ApprovalCallback
 from genie_core.agent.base import Agent, AgentInput, AsyncTool, CutAnswer
-from genie_core.agent.provider.compaction import Compaction
+from genie_core.agent.provider.compaction_summary import Compaction
 from genie_core.agent.provider.failures import MAX_TURNS, would_fail_again
 from genie_core.agent.provider.instructions import ExtraInstructions, preferring
 from genie_core.agent.provider.progress_reporter import CALL, ProgressReporter

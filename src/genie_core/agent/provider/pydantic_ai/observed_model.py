@@ -30,9 +30,9 @@ from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings, merge_model_settings
 from pydantic_ai.tools import RunContext, ToolDefinition
 
-from genie_core.agent.provider.compaction import Compaction
-from genie_core.agent.provider.failures import is_unavailable, report_fallback
-from genie_core.agent.provider.overflow import ShortenedHistory
+from genie_core.agent.provider.compaction import ShortenedHistory
+from genie_core.agent.provider.compaction_summary import Compaction
+from genie_core.agent.provider.fallback import is_unavailable, report_fallback
 from genie_core.agent.provider.prompt_cache import cache_key
 from genie_core.agent.provider.pydantic_ai.errors import failure_of, trouble_of, unwrapped
 from genie_core.agent.provider.retries import know_platform, tell_of_retries

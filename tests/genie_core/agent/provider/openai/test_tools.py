@@ -1,6 +1,7 @@
 """Plain coroutine functions as tools."""
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,28 @@ async def search(query: str, limit: int = 3, sources: list[Attachment] = []) -> 
     """
     assert all(isinstance(each, Attachment) for each in sources)
     return f"{query} x{limit} in {[each.name for each in sources]}"
+
+
+async def test_a_function_that_blocks_gets_a_thread(desk: Desk) -> None:
+    def thread_name() -> str:
+        """Name the thread."""
+        return threading.current_thread().name
+
+    tools: Any = [thread_name]  # its type is that of coroutine functions
+    desk.server.script(Call("thread_name", {}), Say("done"))
+    await ask(desk.agent(tools=tools))
+    assert desk.last.tool_results != [threading.current_thread().name]
+
+
+async def test_a_blocking_function_that_raises_stop_iteration_ends_its_call(desk: Desk) -> None:
+    def first() -> str:
+        """Take the first of none."""
+        return next(iter(()))
+
+    tools: Any = [first]
+    desk.server.script(Call("first", {}), Say("done"))
+    assert await ask(desk.agent(tools=tools)) == "done"
+    assert "StopIteration" in desk.last.tool_results[0]
 
 
 async def test_the_model_is_told_of_parameters_and_which_are_optional(desk: Desk) -> None:
