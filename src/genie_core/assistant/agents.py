@@ -438,7 +438,10 @@ class AssistantBuilder:
         if risk != "write":
             return ()
         call = ToolCall("", agent, tool, arguments)
-        return effects_of(self.workspace_of(agent), call, risk).targets("write")
+        try:
+            return effects_of(self.workspace_of(agent), call, risk).targets("write")
+        except OSError:  # such as a name that is too long: the call itself will say so
+            return ()
 
     def _present(self) -> Sequence[str]:
         return self.members[-1]() if self.members else ()

@@ -314,8 +314,15 @@ def _json(value: Any) -> Any:
     try:
         encode_json(value)
     except (TypeError, ValueError, RecursionError):
-        return repr(value)
+        return _text(value)
     return value
+
+
+def _text(value: object) -> str:
+    try:
+        return repr(value)
+    except Exception as error:  # noqa: BLE001 - an argument's own code
+        return f"<{type(value).__name__}: {summary(error)}>"
 
 
 def _read_call(fields: dict[str, Any]) -> RecordedCall:

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from genie_core.assistant.tools.files.workspace import AccessRefused, Workspace
+from genie_core.assistant.tools.files.workspace import AccessRefused, Workspace, is_unlisted
 from genie_core.errors import GenieError
 from genie_core.privacy.redaction import mask_known
 from genie_core.room.client.events import EventsRecorded, MessageRejected, RoomEvent
@@ -201,6 +201,8 @@ class AgentMember:
             found = folder.resolve(path)
         except AccessRefused as error:
             raise NotPosted(str(error)) from None
+        if is_unlisted(folder.key(found)):
+            raise NotPosted(f"{path!r} is hidden, so it can't be attached")
         if folder.is_private(folder.key(found)):
             raise NotPosted(f"{path!r} usually holds credentials, so it can't be attached")
         if not found.is_file():
