@@ -1,8 +1,10 @@
 import asyncio
+import gc
 import json
 import os
 import subprocess
 import sys
+import weakref
 from collections.abc import Callable
 from contextvars import ContextVar
 from pathlib import Path
@@ -60,6 +62,20 @@ async def test_a_reasoner_that_never_waits_decides_on_an_eager_loop() -> None:
     await chat.join()
     assert answer is not None
     assert answer.content == "echo: hi"
+
+
+async def test_an_ended_execution_is_freed_without_a_garbage_collection() -> None:
+    chat = session()
+    gc.disable()
+    try:
+        execution = chat.delegate("hi", sender="alice", private=True)
+        await execution.result()
+        await chat.join()
+        left = weakref.ref(execution)
+        del execution
+        assert left() is None
+    finally:
+        gc.enable()
 
 
 CALLS: dict[str, Callable[[GroupSession], Any]] = {

@@ -86,7 +86,9 @@ class Disk(StoreWorker[_Write]):
         by_file: dict[tuple[Path | None, bool], list[_Write]] = {}
         ousted: set[Path] = set()
         for write in writes:
-            if write.path in ousted or (write.ousted, False) in by_file:
+            if (ousted and write.path in ousted) or (
+                write.ousted and (write.ousted, False) in by_file
+            ):
                 # A journal loses what was added before it is put aside, and nothing else.
                 yield from self._write_together(by_file.values())
                 by_file, ousted = {}, set()
@@ -102,7 +104,7 @@ class Disk(StoreWorker[_Write]):
         for group in groups:
             path, replaces = group[0].path, group[0].replaces
             error = self._attempt(path, self._replace if replaces else self._append, group)
-            yield from ((write.promise, None, error) for write in group)
+            yield from [(write.promise, None, error) for write in group]
 
     def _attempt(
         self, path: Path, write: Callable[[Path, list[_Write]], None], group: list[_Write]
@@ -122,7 +124,7 @@ class Disk(StoreWorker[_Write]):
 
     def _append(self, path: Path, group: list[_Write]) -> None:
         journal = self._journal(path)
-        content = b"".join(write.content for write in group)
+        content = b"".join([write.content for write in group])
         self._behind.add(path)
         self._keep_open(journal)
         journal.append(content, sync=self._mode == "each" or any(write.sync for write in group))
@@ -160,6 +162,8 @@ class Disk(StoreWorker[_Write]):
         sync_folder(path.parent)
 
     def _journal(self, path: Path) -> JournalFile:
-        if path not in self._journals:
-            self._journals[path] = JournalFile(path, self.report, syncs=self._mode != "os")
-        return self._journals[path]
+        journal = self._journals.get(path)
+        if journal is None:
+            journal = JournalFile(path, self.report, syncs=self._mode != "os")
+            self._journals[path] = journal
+        return journal
