@@ -20,6 +20,7 @@ from secrets import token_hex
 from typing import Any, Final, Literal, TypeAlias
 
 from genie_core.agent.approval import Approval, ApprovalContext, Verdict, approval_id
+from genie_core.errors import summary
 from genie_core.execution import Decided, Execution
 from genie_core.message import Attachment, Message
 from genie_core.reasoner.decision import decision
