@@ -15,6 +15,9 @@ FULL: Final = 0.8
 
 LEFT_OUT: Final = "older turns were left out: the conversation is longer than the model's window"
 
+NOT_SUMMARISED: Final = "no summary could be made of the older turns; they were left out"
+NOT_COMPACTED: Final = "no summary could be made, so the conversation stays as it is"
+
 MOST_CUTS: Final = 5
 """How often a conversation is shortened in one run, the last time to the current question."""
 
@@ -55,7 +58,7 @@ class ShortenedHistory:
         self._model = model
         if self._compaction is not None and self._compaction.request.take():
             if turns - self.turns > 1:
-                await self._drop(turns - 1, entries)
+                await self._drop(turns - 1, entries, only_summarised=True)
         elif self.is_too_long(model, provider, sizes):
             await self.shorten(turns, entries)
 
@@ -79,12 +82,21 @@ class ShortenedHistory:
             self._refused[self._model] = self._size[1]
         return await self.shorten(turns, entries)
 
-    async def _drop(self, turns: int, entries: Entries) -> None:
-        """Drop so many turns in all, once there is a summary: a cancelled run drops none."""
+    async def _drop(self, turns: int, entries: Entries, *, only_summarised: bool = False) -> None:
+        """Drop so many turns in all, once there is a summary: a cancelled run drops none.
+
+        Without a summary they are dropped all the same, unless that is forbidden.
+        """
         if self._compaction is None:
             doing("note", LEFT_OUT)
         else:
-            self.summary = await self._compaction.summary_of(entries(turns))
+            summary = await self._compaction.summary_of(entries(turns))
+            if only_summarised and not summary:
+                doing("note", NOT_COMPACTED)
+                return
+            if not summary:
+                doing("note", NOT_SUMMARISED)
+            self.summary = summary
         self.turns = turns
         self._size = None
 

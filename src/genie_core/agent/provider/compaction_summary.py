@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from genie_core.runtime.progress import doing, summarised
+from genie_core.runtime.progress import summarised
 
 log = logging.getLogger(__name__)
 
@@ -18,8 +18,6 @@ SUMMARY_CHARS: Final = 12_000
 ENTRY_CHARS: Final = 4_000
 CONVERSATION_CHARS: Final = 160_000
 """Characters of one entry, and of all, that are summarised: of an entry its start and end, of all the latest."""
-
-NOT_SUMMARISED: Final = "no summary could be made of the older turns; they were left out"
 
 _HEAD: Final = (
     "(Summary of the conversation before this message, which was too long to repeat. It is "
@@ -50,14 +48,14 @@ class Compaction:
     request: CompactionRequest = field(default_factory=CompactionRequest)
 
     async def summary_of(self, entries: Iterable[str]) -> str:
-        """Return a summary and report it to the room; empty, with a note, if none can be made."""
+        """Return a summary and report it to the room; empty if none can be made."""
         try:
             text = (await self.summarise(as_text(entries))).strip()[:SUMMARY_CHARS]
         except Exception:  # whatever it was, the run goes on with fewer turns
             log.warning("a conversation could not be summarised", exc_info=True)
             text = ""
         if not text:
-            doing("note", NOT_SUMMARISED)
+            log.warning("there is no summary of a conversation")
             return ""
         summarised(text)
         return f"{_HEAD}\n{text}"

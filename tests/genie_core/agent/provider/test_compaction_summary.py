@@ -13,10 +13,9 @@ from tests.genie_core.agent.provider.test_compaction import FULL, asked, look
 
 from genie_core.agent import Agent
 from genie_core.agent.provider import compaction
-from genie_core.agent.provider.compaction import LEFT_OUT
+from genie_core.agent.provider.compaction import LEFT_OUT, NOT_COMPACTED, NOT_SUMMARISED
 from genie_core.agent.provider.compaction_summary import (
     CONVERSATION_CHARS,
-    NOT_SUMMARISED,
     SUMMARY_CHARS,
     Compaction,
     CompactionRequest,
@@ -153,6 +152,22 @@ async def test_without_a_summary_the_run_goes_on(desk: Bench, request_: Compacti
     assert asked(desk) == ["b"]
     assert f"note {NOT_SUMMARISED}" in desk.reports.doings
     assert not any(each.startswith("summarised") for each in desk.reports.doings)
+
+
+async def test_a_wanted_summary_that_fails_leaves_the_conversation_as_it_is(
+    desk: Bench, request_: CompactionRequest
+) -> None:
+    async def failing(_conversation: str) -> str:
+        raise ModelFailed("server", "small", "nowhere")
+
+    desk.compaction = Compaction(failing, request_)
+    agent = desk.agent()
+    for text in ("a", "b"):
+        await desk.ask(agent, text)
+    request_.wanted = True
+    await desk.ask(agent, "c")
+    assert asked(desk) == ["a", "b", "c"]
+    assert f"note {NOT_COMPACTED}" in desk.reports.doings
 
 
 async def test_a_run_that_is_refused_for_good_keeps_the_whole_conversation(
