@@ -46,6 +46,7 @@ def client_of(
     streams: Any = _over_http(spec, auth) if spec.url else _over_stdio(spec, errors)
     return Client(
         streams,
+        mode="legacy" if spec.legacy else "auto",
         cache=None,
         elicitation_callback=elicitation_callback(elicit) if elicit else None,
         sampling_callback=sampling_callback(sample) if sample else None,

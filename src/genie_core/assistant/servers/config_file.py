@@ -23,7 +23,7 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 _TABLES: Final = ("mcpServers", "servers")
 _STDIO: Final = ("command", "args", "env", "cwd", "sandbox")
 _HTTP: Final = ("url", "headers")
-_KNOWN: Final = ("type", *_STDIO, *_HTTP, "disabled")
+_KNOWN: Final = ("type", *_STDIO, *_HTTP, "legacy", "disabled")
 _OTHERS: Final = frozenset(
     {"alwaysAllow", "autoApprove", "description", "dev", "gallery", "timeout", "trust", "version"}
 )
@@ -43,6 +43,7 @@ class ServerSpec:
 
     `args`, `env`, `url` and `headers` may contain `${NAME}` placeholders and secrets, so `repr`
     omits them. `line` is its first line in the file, from 1. With a `sandbox`, it starts only in one.
+    With `legacy`, it is spoken to by the protocol of 2025 even if it knows a later one.
     """
 
     name: str
@@ -53,6 +54,7 @@ class ServerSpec:
     url: str = field(default="", repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     sandbox: Sandbox | None = None
+    legacy: bool = False
     line: int = field(default=0, compare=False, repr=False)
 
 
@@ -177,10 +179,12 @@ class _Reader:
             self._fail(stray, f"only valid with {'a url' if wanted == 'command' else 'a command'}")
         if wanted not in entry or not (value := self._word(entry, wanted).strip()):
             self._fail(wanted, "it is missing")
+        legacy = self._flag(entry, "legacy")
         if wanted == "url":
             if "${" not in value and not value.startswith(("http://", "https://")):
                 self._fail("url", "it must begin with http:// or https://")
-            return ServerSpec(self.name, url=value, headers=self._words(entry, "headers"))
+            headers = self._words(entry, "headers")
+            return ServerSpec(self.name, url=value, headers=headers, legacy=legacy)
         return ServerSpec(
             self.name,
             value,
@@ -188,6 +192,7 @@ class _Reader:
             self._words(entry, "env"),
             self._folder(entry),
             sandbox=self.sandbox if self._flag(entry, "sandbox") else None,
+            legacy=legacy,
         )
 
     def _check_key(self, key: str) -> None:

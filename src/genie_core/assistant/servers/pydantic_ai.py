@@ -77,6 +77,8 @@ def server_toolset(
         init_timeout=START_TIMEOUT,
         read_timeout=None,  # calls have a limit of their own
     )
+    if spec.legacy:
+        inner.client.mode = "legacy"
     _answer_requests(inner, spec.name, calls, model)
     configured = _ConfiguredServer(inner, spec, keys, transport, connection, calls)
     return ToleratedServer(configured, watch=connection)

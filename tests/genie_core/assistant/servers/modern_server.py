@@ -5,7 +5,7 @@ It speaks the protocol of 2026, in which a server asks its client by the results
 
 from typing import Annotated
 
-from mcp.server.mcpserver import Elicit, ElicitationResult, MCPServer, Resolve, Sample
+from mcp.server.mcpserver import Context, Elicit, ElicitationResult, MCPServer, Resolve, Sample
 from mcp.types import CreateMessageResult, SamplingMessage, TextContent
 from pydantic import BaseModel, Field
 
@@ -31,6 +31,11 @@ def made(port: int = 0) -> MCPServer:
     def ask(answer: Annotated[ElicitationResult[Person], Resolve(who)]) -> str:
         """Ask who it is."""
         return answer.model_dump_json()
+
+    @server.tool()
+    async def ask_now(ctx: Context) -> str:
+        """Ask who it is, in the way of earlier protocols."""
+        return (await ctx.elicit("Who are you?", Person)).model_dump_json()
 
     @server.tool()
     def sample(answer: Annotated[CreateMessageResult, Resolve(word)]) -> str:

@@ -45,9 +45,9 @@ def test_programs_and_addresses_are_read_as_other_programs_write_them(tmp_path: 
                         "cwd": "work",
                     },
                     "web": {"url": "https://host/mcp", "headers": {"Authorization": "Bearer ${T}"}},
-                    "other-web": {"type": "streamable-http", "url": "${ADDRESS}"},
+                    "other-web": {"type": "streamable-http", "url": "${ADDRESS}", "legacy": True},
                     "off": {"command": "x", "disabled": True, "whatever": 1},
-                    "on": {"command": "x", "disabled": False, "autoApprove": ["*"]},
+                    "on": {"command": "x", "disabled": False, "legacy": True, "autoApprove": ["*"]},
                 },
             },
         )
@@ -61,8 +61,8 @@ def test_programs_and_addresses_are_read_as_other_programs_write_them(tmp_path: 
             str(tmp_path / "work"),
         ),
         "web": ServerSpec("web", url="https://host/mcp", headers={"Authorization": "Bearer ${T}"}),
-        "other-web": ServerSpec("other-web", url="${ADDRESS}"),
-        "on": ServerSpec("on", "x"),
+        "other-web": ServerSpec("other-web", url="${ADDRESS}", legacy=True),
+        "on": ServerSpec("on", "x", legacy=True),
     }
 
 

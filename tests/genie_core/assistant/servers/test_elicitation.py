@@ -3,6 +3,7 @@
 import asyncio
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,13 @@ async def test_the_protocol_of_2026_asks_in_results(runtime: str) -> None:
         assert accepted == {"action": "accept", "data": {"name": "Ann", "age": 7}}
         assert declined == {"action": "decline"}
     assert person.asked[0]["message"] == "Who are you?"
+
+
+async def test_a_server_may_speak_the_protocol_of_2025(runtime: str) -> None:
+    person = Person({"name": "Ann", "age": 7})
+    async with bench(runtime, replace(MODERN, legacy=True)) as made:
+        answer = await result(made, person, Call("toy_ask_now", {}))
+    assert answer == {"action": "accept", "data": {"name": "Ann", "age": 7}}
 
 
 async def test_an_address_is_shown_and_never_opened(runtime: str, asking: ServerSpec) -> None:
