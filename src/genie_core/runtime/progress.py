@@ -76,7 +76,7 @@ Shown: TypeAlias = Shared | Literal["detail"]
 """An activity, or a note for the engine's owner only, such as a provider's message."""
 
 What: TypeAlias = Shown | Literal["acted", "summarised"]
-"""What is shown, a call that was made without asking, see `acted`, or a summary, see `summarised`."""
+"""A note to show, a call made without asking (`acted`), or a summary (`summarised`)."""
 
 _MOST: Final = 10**12
 

@@ -57,7 +57,7 @@ class MessageLog:
     `messages` is the live list: share it, do not change it. Nothing may be added before the
     messages on disk are loaded; `when_open` waits for that and keeps the order.
 
-    `unfinished` are the executions without outcome on disk; whoever ends or resumes one removes it.
+    `unfinished` are the executions without outcome on disk; ending or resuming one removes it.
     """
 
     def __init__(self, store: Store | None) -> None:

@@ -1,4 +1,4 @@
-"""What every store must do, as tests to run your own `Store` through.
+"""Tests of all that a store must do, to run your own `Store` through.
 
     class TestMyStore(StoreContract):
         def opened(self, folder):

@@ -342,7 +342,7 @@ def _is_same(one: str, other: str) -> bool:
 
 
 def _is_safe(address: str) -> bool:
-    """Whether what is sent to an address reaches only its host, and it is plain to read."""
+    """Whether an address is plain to read, and its traffic reaches only its host."""
     try:
         parts = urlsplit(address)
     except ValueError:
