@@ -171,7 +171,7 @@ async def test_one_that_does_not_start_costs_its_tools_only(
         )
         assert other.state == "ready"
         assert "needs GENIE_TEST_NOWHERE" in without_key.detail
-        assert "No such file" in without_file.detail
+        assert "'/nowhere/at-all' does not exist" in without_file.detail
         assert len(made.notes.notes) == 3
         assert "no such database" not in made.model.requests[-1].instructions
 
