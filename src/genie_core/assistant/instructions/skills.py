@@ -113,7 +113,9 @@ def _located(
 ) -> tuple[TextFolder, tuple[str, ...]] | None:
     """Return the folder and path of a skill's file. Raises `TextRefused` if it leads elsewhere."""
     inner = file.split("/")
-    if not _NAME.fullmatch(name) or any(part in ("", ".", "..") or "\0" in part for part in inner):
+    if not _NAME.fullmatch(name) or any(
+        not part or part.startswith(".") or "\0" in part for part in inner
+    ):
         raise TextRefused(f"{file!r} is no file of a skill {name!r}")
     for folder in folders:
         if folder.read(*folder.at(_FOLDER, name, SKILL_FILE), most=1) is not None:

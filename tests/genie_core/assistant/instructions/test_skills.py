@@ -72,6 +72,8 @@ async def test_a_skill_and_its_files_are_read(folders: list[TextFolder]) -> None
     ("name", "file"),
     [
         ("release", "../both/SKILL.md"),
+        ("release", ".ssh/id_ed25519"),
+        ("release", "notes/.env"),
         ("release", "/etc/passwd"),
         ("..", "SKILL.md"),
         ("release", "a\0b"),
