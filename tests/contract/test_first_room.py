@@ -176,7 +176,7 @@ def test_pasting_and_typing_while_approvals_arrive_answers_nothing(
             cleo.say("@genie run ls")
             host.paste("aaaa\n")
             host.type("aasd ")
-        host.wait_for("1 approval")
+        host.wait_for("3 approvals")
         host.wait_for("draft aaaa")
         assert "settled" not in {event["body"]["type"] for event in events(home)}
         assert "said" not in {
