@@ -6,19 +6,18 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self, TypeVar
+from typing import Final, TypeVar
 
 from genie_core.errors import MissingKey, StateError, summary
 from genie_core.privacy.redaction import mask_value
 from genie_core.runtime.tasks import settled
-from genie_core.runtime.threads import in_thread
 from genie_core.storage.atomic import read_file, reason
 from genie_core.storage.disk import Disk
 from genie_core.storage.journal import decode_value, encode_line
 from genie_core.storage.legacy import earlier_name
 from genie_core.storage.session_lock import SessionLock
 from genie_core.storage.store import Data, Sync, check_sync
+from genie_core.storage.worker import WorkerStore
 
 __all__ = ["Data", "DataStore", "path_name"]
 
@@ -28,7 +27,7 @@ _LONGEST_NAME: Final = 120
 _MOST_FILES: Final = 64  # whose paths are kept
 
 
-class DataStore:
+class DataStore(WorkerStore):
     """JSON values and append-only journals in a folder, by key.
 
     `async with DataStore(path) as store` closes it at the end.
@@ -66,15 +65,6 @@ class DataStore:
         group-genie replaced many characters by `_`.
         """
         return self._earlier
-
-    @property
-    def problems(self) -> list[str]:
-        """The disk errors so far, one line each, oldest first."""
-        return self._disk.problems
-
-    def report(self, problem: str, subject: str | None = None) -> None:
-        """Log a problem and add it to `problems`; repeated ones about a subject are one line."""
-        self._disk.report(problem, subject)
 
     def save(self, key: str, data: Data) -> "Future[None]":
         """Store a value under a key, replacing an earlier one.
@@ -167,28 +157,9 @@ class DataStore:
         """
         return self._disk.locked(self._root / f"{path_name(key)}.lock", key)
 
-    async def flush(self) -> None:
-        """Wait until all earlier requests are on disk or have failed."""
-        await self._disk.read(self._disk.sync)
-
-    def close(self) -> None:
-        """Write what is pending and refuse further work; blocks until done."""
-        self._disk.close()
-
-    async def aclose(self) -> None:
-        """Close without blocking the event loop."""
-        await in_thread(self._disk.close)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.aclose()
+    @property
+    def _worker(self) -> Disk:
+        return self._disk
 
     def _part(self, folder: Path, earlier: Path) -> "DataStore":
         part = DataStore(folder)

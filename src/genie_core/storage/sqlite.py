@@ -9,17 +9,15 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Final, Self, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from genie_core.datastore import path_name
 from genie_core.errors import MissingKey, StateError
 from genie_core.runtime.tasks import settled
-from genie_core.runtime.threads import in_thread
 from genie_core.storage.atomic import create_file, make_private_folder, reason
 from genie_core.storage.session_lock import SessionLock
 from genie_core.storage.store import Data, Sync, check_sync, encoded
-from genie_core.storage.worker import Outcome, StoreWorker
+from genie_core.storage.worker import Outcome, StoreWorker, WorkerStore
 
 T = TypeVar("T")
 _Part: TypeAlias = tuple[str, ...]
@@ -176,7 +174,7 @@ class _Database(StoreWorker[_Write]):
             self._connection = None
 
 
-class SQLiteStore:
+class SQLiteStore(WorkerStore):
     """A `Store` in one SQLite file, which is created if it is missing.
 
     `async with SQLiteStore(path) as store` closes it at the end. All that is written at the same
@@ -188,15 +186,6 @@ class SQLiteStore:
         check_sync(sync)
         self._database = _Database(Path(path), sync)
         self._part: _Part = ()
-
-    @property
-    def problems(self) -> list[str]:
-        """The errors so far, one line each, oldest first."""
-        return self._database.problems
-
-    def report(self, problem: str, subject: str | None = None) -> None:
-        """Log a problem and add it to `problems`; repeated ones about a subject are one line."""
-        self._database.report(problem, subject)
 
     def save(self, key: str, data: Data) -> "Future[None]":
         """Store a copy of a value under a key."""
@@ -266,28 +255,9 @@ class SQLiteStore:
         lock = path.with_name(f"{path.name}.{name}.lock")
         return self._database.locked(lock, key)
 
-    async def flush(self) -> None:
-        """Wait until all earlier requests are on disk or have failed."""
-        await self._database.read(self._database.sync)
-
-    def close(self) -> None:
-        """Write what is pending and refuse further work; blocks until done."""
-        self._database.close()
-
-    async def aclose(self) -> None:
-        """Close without blocking the event loop."""
-        await in_thread(self._database.close)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.aclose()
+    @property
+    def _worker(self) -> _Database:
+        return self._database
 
     def _at(self, part: _Part) -> "SQLiteStore":
         store = SQLiteStore(self._database.path)

@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
+from types import TracebackType
+from typing import Any, Final, Generic, Protocol, Self, TypeAlias, TypeVar
 
 from genie_core.errors import StateError
+from genie_core.runtime.threads import in_thread
 from genie_core.storage.atomic import reason
 from genie_core.storage.problems import Problems
 from genie_core.storage.session_lock import SessionLock
@@ -195,3 +197,44 @@ def _settle(outcomes: list[Outcome]) -> None:
         else:
             promise.set_exception(error)
             promise.exception()  # reported already: awaiting it is optional
+
+
+class WorkerStore(ABC):
+    """A store, or a part of one, whose work a thread does; closing it ends all parts."""
+
+    @property
+    @abstractmethod
+    def _worker(self) -> StoreWorker[Any]:
+        """The worker that all parts share."""
+
+    @property
+    def problems(self) -> list[str]:
+        """The disk errors so far, one line each, oldest first."""
+        return self._worker.problems
+
+    def report(self, problem: str, subject: str | None = None) -> None:
+        """Log a problem and add it to `problems`; repeated ones about a subject are one line."""
+        self._worker.report(problem, subject)
+
+    async def flush(self) -> None:
+        """Wait until all earlier requests are on disk or have failed."""
+        await self._worker.read(self._worker.sync)
+
+    def close(self) -> None:
+        """Write what is pending and refuse further work; blocks until done."""
+        self._worker.close()
+
+    async def aclose(self) -> None:
+        """Close without blocking the event loop."""
+        await in_thread(self._worker.close)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()
