@@ -23,6 +23,11 @@ FENCE = re.compile(r"^```python (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 pytestmark = pytest.mark.timeout(300)
 
 
+def test_both_are_built_by_the_same_hook() -> None:
+    first, second = (ROOT / "distributions" / name / "hatch_build.py" for name in NAMES)
+    assert first.read_text() == second.read_text()
+
+
 def run(*command: object, cwd: Path) -> str:
     done = subprocess.run(
         [str(each) for each in command], cwd=cwd, capture_output=True, text=True, check=False

@@ -99,7 +99,7 @@ def _heading(
     choices: Choices,
     hide: Hide,
 ) -> Heading:
-    people = ", ".join(map(visible_line, state.people)) or "nobody"
+    people = ", ".join(map(visible_line, state.people)) or "no members"
     created = saved.metadata.created
     first, last = outline.span(created)
     ends = " to ".join(f"{local_time(at):%Y-%m-%d %H:%M}" for at in (first, last))

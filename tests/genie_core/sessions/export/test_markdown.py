@@ -87,7 +87,7 @@ def test_what_could_not_be_read_is_told_at_the_top(tmp_path: Path) -> None:
 def test_an_empty_log_makes_an_empty_page(tmp_path: Path) -> None:
     saved = saved_room(tmp_path)
     saved.log_path.unlink()
-    assert "".join(markdown(saved)).startswith("# Standup\n\nnobody\\\n")
+    assert "".join(markdown(saved)).startswith("# Standup\n\nno members\\\n")
 
 
 def room(base: Path, text: str, said: str = "") -> SavedSession:
