@@ -174,7 +174,7 @@ def codex(address: str, _workspace: Path, home: Path) -> tuple[str, ...]:
     return (found,)
 
 
-def opencode(address: str, workspace: Path, _home: Path) -> tuple[str, ...]:
+def opencode(address: str, _workspace: Path, home: Path) -> tuple[str, ...]:
     provider = {
         "npm": "@ai-sdk/openai-compatible",
         "options": {"baseURL": address, "apiKey": "none"},
@@ -188,13 +188,17 @@ def opencode(address: str, workspace: Path, _home: Path) -> tuple[str, ...]:
         "autoupdate": False,
     }
     found = program("opencode")
-    (workspace / "opencode.json").write_text(json.dumps(settings))
+    folder = home / "config" / "opencode"
+    folder.mkdir(parents=True)
+    (folder / "opencode.json").write_text(json.dumps(settings))
     return (found, "acp")
 
 
 def environment(home: Path) -> dict[str, str]:
+    """Keep a program to one home: opencode otherwise reads the settings of all folders above."""
     names = ("CONFIG", "DATA", "CACHE", "STATE")
-    return {"HOME": str(home), **{f"XDG_{name}_HOME": str(home / name.lower()) for name in names}}
+    folders = {f"XDG_{name}_HOME": str(home / name.lower()) for name in names}
+    return {"HOME": str(home), "OPENCODE_DISABLE_PROJECT_CONFIG": "1", **folders}
 
 
 @pytest.mark.parametrize("make", [codex, opencode])
