@@ -29,6 +29,7 @@ from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite_tokens import InviteTokens
 from genie_core.room.server.file_requests import FileJob
 from genie_core.room.server.file_worker import FileWorker
+from genie_core.room.server.log import Superseded
 from genie_core.room.server.log_window import ReadEvents
 from genie_core.room.server.peer_writer import PeerWriter
 from genie_core.room.server.peers import ARRIVING, Peer, Stage
@@ -69,6 +70,8 @@ FINAL_ERRORS: Final = frozenset(
 )
 """Errors after which writing the same to the same file again fails again."""
 
+SUPERSEDED: Final = "another process hosts this room now"
+
 WRITER_ENDED: Final = (
     "the host's program no longer writes the room's log. New messages are not kept: suspend the "
     "room and resume it"
@@ -82,6 +85,7 @@ AppendEvents: TypeAlias = Callable[[Sequence[Event]], Awaitable[None]]
 Raises:
     OSError: they are not written. The same ones come again, perhaps with more after them,
         unless the error is one of `FINAL_ERRORS`.
+    Superseded: another process writes this log. No more come.
     ValueError: they can't be written, now or later. No more come.
 """
 
@@ -92,6 +96,9 @@ class RoomServer:
     Use it as an async context manager, or call `start` and finally `close`. `suspend` ends the room
     in good order; closing without it looks like a crash to the members. One task writes the log;
     each connection has a task that reads and one that writes, so that no member waits for another.
+
+    Once another process writes the log, `superseded` is set and all connections are dropped, so
+    that members look for that process; then `close` it.
     """
 
     def __init__(
@@ -151,6 +158,7 @@ class RoomServer:
         self._writers: dict[int, PeerWriter] = {}
         self._local: set[asyncio.Task[None]] = set()
         self._closing = False
+        self.superseded: Final = asyncio.Event()
         self._written = asyncio.Event()
         self._unwritten = asyncio.Event()
         self._empty = asyncio.Event()
@@ -320,6 +328,10 @@ class RoomServer:
             try:
                 await self._append(events)
                 self.room.commit(events[-1].seq)
+            except Superseded:
+                logger.warning("another process hosts this room now", exc_info=True)
+                self._give_way()
+                return
             except Exception as error:  # the room must live on, and tries again
                 logger.warning("writing the log failed", exc_info=True)
                 if _is_final(error):
@@ -335,6 +347,14 @@ class RoomServer:
                 self.room.trouble("")
                 self._dispatch()
         self._written.set()
+
+    def _give_way(self) -> None:
+        """Drop all members; those whose messages are not on disk send them to the other process."""
+        self._closing = True
+        self.room.log.refusal = SUPERSEDED
+        for writer in self._writers.values():
+            writer.link.abort()
+        self.superseded.set()
 
     @property
     def _writes(self) -> bool:

@@ -51,6 +51,7 @@ from genie_core.room.protocol.frames import (
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.security.identity import Identity
 from genie_core.room.server import quotas
+from genie_core.room.server.log import Superseded
 from genie_core.room.server.peers import Peer
 from genie_core.room.server.quotas import BYTE_MS, FRAME_MS, Quotas
 from genie_core.room.state.room_state import RoomState
@@ -280,6 +281,25 @@ async def test_a_log_that_refuses_for_good_is_asked_once_and_keeps_people_out(ho
             async with asyncio.timeout(DEADLINE):
                 assert not await server.suspend(grace=3600)
             assert len(bob.client.messages.pending) == 1
+
+
+async def test_members_are_sent_elsewhere_once_another_process_writes_the_log() -> None:
+    sink = RefusingSink(Superseded(7))
+    async with room_server(sink) as server:
+        address = await server.listen(port=0)
+        async with participant(ws_connector(str(address)), "bob") as bob:
+            await bob.seen.until(lambda r: "bob" in r.state.people)
+            written = sink.attempts
+            sink.broken = True
+            bob.client.messages.send("hello?")
+            await bob.seen.until(lambda r: r.links[-1].state is ConnectionState.RETRYING)
+            async with asyncio.timeout(DEADLINE):
+                await server.superseded.wait()
+                assert not await server.suspend(grace=3600)
+            assert sink.attempts == written + 1
+            assert len(bob.client.messages.pending) == 1
+            assert bob.refusal is None
+            assert not bob.seen.notices
 
 
 @pytest.mark.parametrize("broken", [False, True])
