@@ -90,13 +90,13 @@ def test_each_has_its_own_package_and_the_license(built: Path) -> None:
 
 def test_the_core_asks_for_nothing_unless_an_extra_is_named(built: Path) -> None:
     told = metadata(built, "genie-core")
-    assert told["Provides-Extra"] == ["acp", "openai", "pydantic-ai", "room", "testing"]
+    assert told["Provides-Extra"] == ["acp", "openai", "pydantic-ai", "room", "serve", "testing"]
     assert [each for each in told["Requires-Dist"] if "extra ==" not in each] == []
 
 
 def test_the_app_asks_for_the_core_of_its_own_version(built: Path) -> None:
     told = metadata(built, "genie-tui")
-    assert told["Requires-Dist"][0] == f"genie-core[acp,openai,pydantic-ai,room]=={VERSION}"
+    assert told["Requires-Dist"][0] == f"genie-core[acp,openai,pydantic-ai,room,serve]=={VERSION}"
     assert told["Version"] == metadata(built, "genie-core")["Version"] == [VERSION]
 
 

@@ -26,6 +26,7 @@ PARTS = {
         f"genie_core.{each}"
         for each in ("room", "sessions", "settings", "backup", "assistant", "text")
     ),
+    "serve": ("genie_core.serve",),
     "testing": ("genie_core.testing",),
 }
 MODELS = {
@@ -38,6 +39,7 @@ MODELS = {
 
 NOT_IMPORTED = {
     "room": {"tzdata"},  # the time zones of zoneinfo
+    "serve": {"asyncpg", "nats-py", "prometheus-client", "starlette", "uvicorn"},
     "testing": {"pytest-asyncio"},  # the mark of the contract's tests
 }
 
@@ -94,11 +96,13 @@ def test_the_bare_core_imports_nothing_but_the_standard_library() -> None:
 @pytest.mark.parametrize("extra", PARTS)
 def test_an_extra_holds_what_its_part_imports(extra: str) -> None:
     others = tuple(PARTS[each][0] for each in ("pydantic-ai", "openai", "acp"))
-    modules = imported_by(*PARTS[extra], without=others if extra == "room" else ())
-    if extra == "room":
+    modules = imported_by(*PARTS[extra], without=others if extra in ("room", "serve") else ())
+    if extra in ("room", "serve"):
         modules -= set(MODELS)
     modules |= {module for module, wanted in MODELS.items() if wanted == extra}
     wanted = distributions(modules) | NOT_IMPORTED.get(extra, set())
+    if extra == "serve":  # comes with the extra "room"
+        wanted -= names(extras()["room"])
     assert names(extras()[extra]) == wanted
 
 
