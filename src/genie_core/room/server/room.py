@@ -127,6 +127,7 @@ class Room:
         base: RoomState | None = None,
         past: ReadEvents | None = None,
         identity: Identity | None = None,
+        trusts_loopback: bool = True,
     ) -> None:
         self.limits: Final = limits or Limits()
         self.log: Final = LogWindow(events, base, past, identity)
@@ -143,6 +144,7 @@ class Room:
             ask=ask,
             join=self._join,
             identity=identity,
+            trusts_loopback=trusts_loopback,
         )
         self.deed: HostRecord | None = None
         self._handlers = FrameHandlers(self.log, self.peers, self.quotas, self.files, self.limits)
