@@ -128,6 +128,7 @@ class Room:
         base: RoomState | None = None,
         past: ReadEvents | None = None,
         identity: Identity | None = None,
+        trusts_loopback: bool = True,
         counters: Counters | None = None,
     ) -> None:
         self.limits: Final = limits or Limits()
@@ -145,6 +146,7 @@ class Room:
             ask=ask,
             join=self._join,
             identity=identity,
+            trusts_loopback=trusts_loopback,
         )
         self.deed: HostRecord | None = None
         self._handlers = FrameHandlers(self.log, self.peers, self.quotas, self.files, self.limits)

@@ -99,6 +99,9 @@ class RoomServer:
     in good order; closing without it looks like a crash to the members. One task writes the log;
     each connection has a task that reads and one that writes, so that no member waits for another.
 
+    Strangers need one of the `passes`; unless it `trusts_loopback`, also those who connect from this
+    machine, where a reverse proxy or a tunnel may forward anyone.
+
     Once another process writes the log, `superseded` is set and all connections are dropped, so
     that members look for that process; then `close` it.
     """
@@ -117,6 +120,7 @@ class RoomServer:
         passes: InviteTokens | None = None,
         keep_passes: Callable[[InviteTokens], None] | None = None,
         ask: bool = False,
+        trusts_loopback: bool = True,
         files: FileWorker | None = None,
         base: RoomState | None = None,
         past: ReadEvents | None = None,
@@ -136,6 +140,7 @@ class RoomServer:
             limits=limits,
             passes=passes,
             ask=ask,
+            trusts_loopback=trusts_loopback,
             files=files.known if files is not None else None,
             base=base,
             past=past,
