@@ -135,6 +135,7 @@ class Service:
         await self._open_all(await asyncio.to_thread(self.catalog.all))
         await listener.listen(sock=sock)
         self.is_serving = True
+        logger.info("members can join at %s", self.address, extra={"rooms": len(self._rooms)})
         if not self.host.addresses:
             watch = start_task(self._watch(), name="own addresses")
             resources.callback(watch.cancel)
@@ -145,12 +146,14 @@ class Service:
         Without one, all rooms are suspended. What is pending is written and sent first.
         """
         self.is_serving = False
+        logger.info("stopping", extra={"connections": self.listener.connections})
         await self.listener.shut()
         if not restart:
             async with asyncio.TaskGroup() as tasks:
                 for id_, room in list(self._rooms.items()):
                     tasks.create_task(self._close(id_, partial(room.suspend, STOPPED)))
         await self._resources.aclose()
+        logger.info("stopped")
 
     # -- rooms
 
