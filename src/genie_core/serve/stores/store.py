@@ -7,8 +7,11 @@ from genie_core.errors import GenieError
 from genie_core.room.protocol.events import Event
 
 
-class StoreUnavailable(GenieError):
-    """The store does not answer, or refuses; the same call can be tried again."""
+class StoreUnavailable(GenieError, OSError):
+    """The store does not answer, or refuses; the same call can be tried again.
+
+    It is an `OSError`, as a full disk is: for the writer of a log both pass.
+    """
 
 
 class UnsafeStore(GenieError):
