@@ -396,6 +396,13 @@ def _add_commands(add: AddPart) -> None:
             help="admit new people only with your consent",
         )
         hosting.add_argument(
+            "--invite-only",
+            dest="trust_loopback",
+            action="store_false",
+            default=None,
+            help="admit new people of this machine only by an invite, too",
+        )
+        hosting.add_argument(
             "--local",
             action="store_true",
             default=argparse.SUPPRESS,

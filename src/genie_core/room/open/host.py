@@ -242,6 +242,7 @@ async def serve_room(
         passes=passes,
         keep_passes=file.save,
         ask=settings.ask,
+        trusts_loopback=settings.trust_loopback,
         files=await open_file_worker(blobs, needed, settings.limits),
         limits=settings.limits,
         base=opened.base.room(),
@@ -267,6 +268,7 @@ async def serve_room(
         passes=passes,
         file=file,
         settle=server.settle,
+        trusts_loopback=settings.trust_loopback,
     )
     announce = settings.announce and not settings.local
     await resources.enter_async_context(presence.shown(announce=announce))
@@ -372,15 +374,16 @@ async def leaving_unless_done(joined: JoinedRoom) -> AsyncIterator[None]:
 
 
 def _note_hosting(person: Profile, doors: HostedRoom) -> None:
+    presence, is_local = doors.presence, person.settings.local
     doors.saved.update(
         kind="hosted",
         host=person.name,
         name=person.name,
-        address=doors.presence.shown_address,
-        addresses=(),
+        address=presence.shown_address,
+        addresses=(presence.shown_address,) if is_local else (),
         copied="",
         origin="",
-        pin="" if person.settings.local else doors.presence.pin,
+        pin=presence.pin if presence.takes_invites else "",
         template=person.config.template,
         workspace=str(person.config.workspace or ""),
     )

@@ -171,6 +171,7 @@ class HostPresence:
         passes: InviteTokens,
         file: InviteTokenFile,
         settle: Callable[[HostRecord], None],
+        trusts_loopback: bool = True,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._identity = identity
@@ -180,6 +181,8 @@ class HostPresence:
         self._host = host
         self._address = address
         self._local = local
+        self.takes_invites = not (local and trusts_loopback)
+        """Whether there are people who need an invite."""
         self._passes = passes
         self._file = file
         self._settle = settle
@@ -203,16 +206,16 @@ class HostPresence:
 
     @property
     def shown_address(self) -> str:
-        """The address for other terminals of this machine, where no invite is needed."""
+        """The address for other terminals of this machine."""
         return str(Address(LOOPBACK, self._address.port))
 
     @property
     def invite(self) -> str:
         """The open invite, created when first read.
 
-        Empty for a room of this machine only, and when all limited invites have ended.
+        Empty where none is needed, and when all limited invites have ended.
         """
-        current = None if self._local else self._open_pass()
+        current = self._open_pass() if self.takes_invites else None
         if current is None:
             return ""
         return self._written(current)
@@ -267,7 +270,7 @@ class HostPresence:
     async def shown(self, *, announce: bool) -> AsyncIterator[None]:
         """Keep the host record current, and announced if wanted, while the block runs."""
         deed = self.state(await self._look_around())
-        if not self._local:
+        if self.takes_invites:
             self._open_pass()  # for those who read it from outside
         async with AsyncExitStack() as resources:
             announcer: Announcer | None = None

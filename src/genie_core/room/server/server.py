@@ -14,6 +14,7 @@ from typing import Final, Self, TypeAlias
 
 from websockets.asyncio.server import Server
 
+from genie_core.logging import ROOM_LOGGED
 from genie_core.room.protocol.address import DEFAULT_PORT, LOOPBACK, Address
 from genie_core.room.protocol.codec import ServerEncoder
 from genie_core.room.protocol.errors import ConnectionLost, FrameError
@@ -27,6 +28,7 @@ from genie_core.room.protocol.limits import Limits
 from genie_core.room.security.certificate import Certificate
 from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite_tokens import InviteTokens
+from genie_core.room.server.counters import Counters
 from genie_core.room.server.file_requests import FileJob
 from genie_core.room.server.file_worker import FileWorker
 from genie_core.room.server.log import Superseded
@@ -97,6 +99,9 @@ class RoomServer:
     in good order; closing without it looks like a crash to the members. One task writes the log;
     each connection has a task that reads and one that writes, so that no member waits for another.
 
+    Strangers need one of the `passes`; unless it `trusts_loopback`, also those who connect from this
+    machine, where a reverse proxy or a tunnel may forward anyone.
+
     Once another process writes the log, `superseded` is set and all connections are dropped, so
     that members look for that process; then `close` it.
     """
@@ -115,6 +120,7 @@ class RoomServer:
         passes: InviteTokens | None = None,
         keep_passes: Callable[[InviteTokens], None] | None = None,
         ask: bool = False,
+        trusts_loopback: bool = True,
         files: FileWorker | None = None,
         base: RoomState | None = None,
         past: ReadEvents | None = None,
@@ -124,6 +130,7 @@ class RoomServer:
         limits: Limits | None = None,
         stall_timeout: float = 10.0,
         clock: Callable[[], float] = time.time,
+        counters: Counters | None = None,
     ) -> None:
         self._files = files
         self.room = Room(
@@ -133,10 +140,12 @@ class RoomServer:
             limits=limits,
             passes=passes,
             ask=ask,
+            trusts_loopback=trusts_loopback,
             files=files.known if files is not None else None,
             base=base,
             past=past,
             identity=identity,
+            counters=counters,
         )
         self._append = append
         self._host = host
@@ -306,6 +315,7 @@ class RoomServer:
 
     async def _commit_forever(self) -> None:
         """Write pending events until the log fails for good."""
+        ROOM_LOGGED.set(self.state.room)
         while not self.room.log.refusal:
             await self._unwritten.wait()
             self._unwritten.clear()
@@ -323,17 +333,19 @@ class RoomServer:
 
     async def _write(self) -> None:
         """Write all pending events; events of one write are a group."""
-        delay = RETRY_FIRST
+        delay, counters = RETRY_FIRST, self.room.peers.counters
         while events := self.room.log.pending():
             try:
                 await self._append(events)
                 self.room.commit(events[-1].seq)
+                counters.appended(len(events), self._clock() - events[0].at)
             except Superseded:
                 logger.warning("another process hosts this room now", exc_info=True)
                 self._give_way()
                 return
             except Exception as error:  # the room must live on, and tries again
                 logger.warning("writing the log failed", exc_info=True)
+                counters.failures += 1
                 if _is_final(error):
                     self.room.refuse_all(LOG_REFUSES.format(_reason(error)))
                     self._dispatch()
@@ -402,6 +414,7 @@ class RoomServer:
         patience: float | None = None,
     ) -> None:
         """Serve one connection until it ends."""
+        ROOM_LOGGED.set(self.state.room)
         peer = self.room.connect(source, channel)
         writer = self._writers[peer.id] = PeerWriter(self.room, peer, link)
         self._empty.clear()

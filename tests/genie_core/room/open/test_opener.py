@@ -329,6 +329,23 @@ async def test_coming_back_goes_on_from_the_copy(tmp_path: Path) -> None:
         assert log_of(tmp_path, "ben")[:head] == log_of(tmp_path)[:head]
 
 
+async def test_a_room_of_this_machine_may_demand_an_invite_all_the_same(tmp_path: Path) -> None:
+    settings = Settings(local=True, trust_loopback=False)
+    async with joined("ann", NewRoom("First"), tmp_path / "a", settings) as (ann, _):
+        refused = RoomOpener("ben", LOCAL, places(tmp_path / "b"))
+        with pytest.raises(RoomRefused, match="invite"):
+            await refused.enter(JoinRoom(ann.hosting.address, guest=True), Ear())
+        assert ann.hosting.invites is not None
+        way = JoinRoom(ann.hosting.invites.invite, guest=True)
+        async with joined("ben", way, tmp_path / "b"):
+            pass
+        async with joined("ben", JoinRoom(ann.hosting.address, guest=True), tmp_path / "b") as (
+            ben,
+            _,
+        ):
+            assert ben.title == "First"
+
+
 async def test_another_room_at_a_known_address_is_simply_another_room(tmp_path: Path) -> None:
     async with joined("ann", NewRoom("First"), tmp_path / "a") as (ann, _):
         address = ann.hosting.address
