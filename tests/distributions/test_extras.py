@@ -39,7 +39,6 @@ MODELS = {
 
 NOT_IMPORTED = {
     "room": {"tzdata"},  # the time zones of zoneinfo
-    "serve": {"asyncpg", "nats-py"},
     "testing": {"pytest-asyncio"},  # the mark of the contract's tests
 }
 
