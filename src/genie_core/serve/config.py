@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal, TypeAlias
 import msgspec
 
 from genie_core.errors import GenieError
-from genie_core.room.protocol.address import DEFAULT_PORT, is_on_loopback, parse_address
+from genie_core.room.protocol.address import DEFAULT_PORT, Address, is_on_loopback, parse_address
 from genie_core.room.protocol.errors import InvalidKey
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.protocol.names import check_name
@@ -22,6 +22,7 @@ Count: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
 Bytes: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
 
 CONFIG_NAME: Final = "serve.toml"
+OPS_PORT: Final = 7480
 
 
 class ServiceLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -109,6 +110,10 @@ class ServeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     guests: GuestsTable | None = None
     web: WebTable | None = None
 
+    @property
+    def ops_address(self) -> Address | None:
+        return parse_address(self.ops, OPS_PORT) if self.ops else None
+
 
 def read_config(path: Path, *, required: bool = True) -> ServeConfig:
     """Read a configuration; without a file it is the default one, unless that is `required`.
@@ -155,7 +160,7 @@ def _problems(written: SettingsFile) -> Iterator[tuple[Key, str]]:
 
 
 def _check_ops(text: str) -> None:
-    if text and not is_on_loopback(parse_address(text)):
+    if text and not is_on_loopback(parse_address(text, OPS_PORT)):
         raise CannotServe(
             "health and metrics are served without TLS, so on loopback only, such as at "
             "127.0.0.1:7480; let a proxy with TLS answer beyond this machine"

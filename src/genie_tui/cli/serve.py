@@ -10,7 +10,6 @@ from typing import Any, Final, TextIO
 
 from msgspec.structs import replace
 
-from genie_core.room.protocol.address import parse_address
 from genie_core.room.security.identity import words
 from genie_core.runtime.tasks import start_task
 from genie_core.serve.config import CONFIG_NAME, ServeConfig, read_config
@@ -49,8 +48,8 @@ async def _serve(service: Service, out: TextIO) -> None:
         loop.add_signal_handler(number, partial(_hear, number, told))
     systemd = Notifier(os.environ)
     async with AsyncExitStack() as resources:
-        if ops := service.config.ops:
-            await resources.enter_async_context(serve_ops(service, parse_address(ops)))
+        if ops := service.config.ops_address:
+            await resources.enter_async_context(serve_ops(service, ops))
         alive = start_task(systemd.stay_alive(), name="watchdog")
         resources.callback(alive.cancel)
         await service.start()
@@ -64,9 +63,9 @@ async def _serve(service: Service, out: TextIO) -> None:
 
 def _probe(config: ServeConfig, out: TextIO) -> int:
     """Say whether the service of this configuration is ready; fails if it is not."""
-    if not config.ops:
+    if config.ops_address is None:
         raise CannotServe("this service can't be asked: ops is empty in its configuration")
-    if reasons := probe(parse_address(config.ops)):
+    if reasons := probe(config.ops_address):
         raise CannotServe(f"not ready: {reasons}")
     out.write("ready\n")
     return 0
