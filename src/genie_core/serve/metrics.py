@@ -55,13 +55,15 @@ class ServiceCollector(Collector):
 
 def _of_rooms(rooms: list[Room], service: Service) -> Iterator[Metric]:
     failing = sum(bool(room.failure) for room in rooms)
+    full = sum(bool(room.log.full and not room.failure) for room in rooms)
     states = {
-        "open": len(rooms) - failing,
+        "open": len(rooms) - failing - full,
+        "full": full,
         "failing": failing,
         "unopened": len(service.problems),
         "archived": len(service.archived),
     }
-    text = "Rooms by state: a failing one can't write its log, an unopened one can't be opened"
+    text = "Rooms by state: a full one is at its limit, a failing one can't write its log"
     yield _labelled(GaugeMetricFamily, "genie_rooms", text, states, "state")
     people = sum(room.peers.people for room in rooms)
     yield GaugeMetricFamily("genie_members", "People and agents that are in a room now", people)
@@ -101,6 +103,10 @@ def _of_logs(rooms: list[Room], counters: Counters) -> Iterator[Metric]:
 
 
 def _of_disk(service: Service) -> Iterator[Metric]:
+    text = "Bytes of all rooms, logs and files"
+    yield GaugeMetricFamily("genie_disk_bytes", text, service.quota.used)
+    text = "The most that they may be"
+    yield GaugeMetricFamily("genie_disk_limit_bytes", text, service.config.limits.disk)
     try:
         free = shutil.disk_usage(service.locations.sessions).free
     except OSError:
