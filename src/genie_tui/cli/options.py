@@ -533,6 +533,9 @@ def _add_serve(add: AddPart) -> None:
     )
     serve.add_argument("--port", type=_port, help="where members join (default: 7654)")
     serve.add_argument("--listen", metavar="HOST", help="the interface (default: all)")
+    serve.add_argument(
+        "--probe", action="store_true", help="say whether the running service is ready, and exit"
+    )
     serve.set_defaults(command="serve")
 
 
