@@ -19,9 +19,7 @@ from genie_core.room.protocol.codec import ServerEncoder
 from genie_core.room.protocol.errors import ConnectionLost, FrameError
 from genie_core.room.protocol.events import Copied, Event, FileRef
 from genie_core.room.protocol.founding import Founding
-from genie_core.room.protocol.frames import (
-    ServerFrame,
-)
+from genie_core.room.protocol.frames import Moderate, ServerFrame
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.security.certificate import Certificate
@@ -31,6 +29,7 @@ from genie_core.room.server.file_requests import FileJob
 from genie_core.room.server.file_worker import FileWorker
 from genie_core.room.server.log import Superseded
 from genie_core.room.server.log_window import ReadEvents
+from genie_core.room.server.moderation import NOT_ON_DISK
 from genie_core.room.server.peer_writer import PeerWriter
 from genie_core.room.server.peers import ARRIVING, Peer, Stage
 from genie_core.room.server.quotas import Quotas
@@ -255,6 +254,23 @@ class RoomServer:
         task.add_done_callback(self._local.discard)
         return near
 
+    async def administer(self, frame: Moderate, within: float = 10.0) -> str:
+        """Apply a measure in the host's name and write it; return why it can't be, empty if it is.
+
+        Writing may take `within` seconds; the measure holds from now on in any case.
+        """
+        objection = self.room.administer(frame, self._clock())
+        self._dispatch()
+        if objection:
+            return objection
+        seq = self.room.log.head
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                await self._written_until(seq)
+        if self.room.log.durable < seq:
+            return NOT_ON_DISK.format(f"/{frame.measure} {frame.name[:64]}")
+        return ""
+
     def begin_suspending(self, within: float) -> int:
         """Take no more messages, and tell all members that `suspend` follows within so many seconds.
 
@@ -328,6 +344,7 @@ class RoomServer:
             try:
                 await self._append(events)
                 self.room.commit(events[-1].seq)
+                self._written.set()
             except Superseded:
                 logger.warning("another process hosts this room now", exc_info=True)
                 self._give_way()
@@ -363,9 +380,17 @@ class RoomServer:
 
     async def _all_written(self) -> None:
         while self.room.log.pending() and self._writes:
-            self._written.clear()
-            self._unwritten.set()
-            await self._written.wait()
+            await self._wait_for_disk()
+
+    async def _written_until(self, seq: int) -> None:
+        while self.room.log.durable < seq and self._writes:
+            await self._wait_for_disk()
+
+    async def _wait_for_disk(self) -> None:
+        """Wait for the next write."""
+        self._written.clear()
+        self._unwritten.set()
+        await self._written.wait()
 
     def _dispatch(self) -> None:
         """Carry out the effects of the last call to the room: send, write, handle files."""
