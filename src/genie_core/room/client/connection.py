@@ -61,6 +61,7 @@ class RoomConnection:
         patient: whether to retry if the first attempt fails.
         space: awaited before each frame, to limit reception to what can be stored.
         kind: "agent" for an agent that joins by itself.
+        digest: that in the id of the room that an invite is for, while `room` is empty.
     """
 
     def __init__(
@@ -86,6 +87,7 @@ class RoomConnection:
         accepts: Callable[[Claim], bool] | None = None,
         met: Callable[[], None] = lambda: None,
         kind: Kind = "",
+        digest: str = "",
     ) -> None:
         self._connector = connector
         self._deliver = deliver
@@ -102,6 +104,7 @@ class RoomConnection:
             accepts,
             visit=secrets.token_urlsafe(12),
             kind=kind,
+            digest=digest,
         )
         self._patient = patient
         self._met = met
