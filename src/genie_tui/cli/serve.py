@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from genie_core.logging import configure_logging
 from genie_core.room.security.identity import words
+from genie_core.serve.admin.server import administered
 from genie_core.serve.config import CONFIG_NAME, ServeConfig, read_config
 from genie_core.serve.service import Service
 from genie_core.settings.locations import Locations
@@ -41,7 +42,8 @@ async def _serve(service: Service, out: TextIO) -> None:
     await service.start()
     out.write(f"{safe_line(_summary(service))}\n")
     out.flush()
-    await told.wait()
+    async with administered(service, told.set):
+        await told.wait()
     await service.stop()
 
 

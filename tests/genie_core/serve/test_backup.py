@@ -4,12 +4,13 @@ import asyncio
 import errno
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.genie_core.room.doubles import Guest
+from tests.genie_core.room.doubles import Guest, Recorder
 from tests.genie_core.serve.admin.administering import LOCAL, administering, joining, places
 
 from genie_core.backup.errors import NotRestorable, WrongPassphrase
@@ -73,7 +74,19 @@ async def _write(guest: Guest) -> None:
         number += 1
         text = f"{name} {number}"
         guest.client.messages.send(text)
-        await guest.seen.until(lambda seen, text=text: text in seen.texts)
+        await guest.seen.until(partial(_has, text))
+
+
+def _has(text: str, seen: Recorder) -> bool:
+    return text in seen.texts
+
+
+def _has_more(count: int, seen: Recorder) -> bool:
+    return len(seen.texts) > count
+
+
+def _has_all(texts: set[str], seen: Recorder) -> bool:
+    return texts <= {*seen.texts}
 
 
 async def test_everything_acknowledged_before_is_in_it_and_nothing_that_was_not_said(
@@ -93,14 +106,14 @@ async def test_everything_acknowledged_before_is_in_it_and_nothing_that_was_not_
             acknowledged = [(guest, len(guest.seen.texts)) for guest in guests]
             await asyncio.to_thread(backed_up, here, file)
             for guest, count in acknowledged:  # the load went on all the while
-                await guest.seen.until(lambda seen, count=count: len(seen.texts) > count)
+                await guest.seen.until(partial(_has_more, count))
         texts = {guest.client.name: guest.seen.texts[:count] for guest, count in acknowledged}
     everything = logs(here)
     restored(there, file)
     copies = logs(there)
     assert copies.keys() == everything.keys()
-    for room, copy in copies.items():
-        assert everything[room].startswith(copy)
+    for id_, copy in copies.items():
+        assert everything[id_].startswith(copy)
         assert copy.endswith(b"\n")
     bob = Identity.generate()
     async with administering(there, config) as running:
@@ -110,11 +123,8 @@ async def test_everything_acknowledged_before_is_in_it_and_nothing_that_was_not_
             async with joining(room.invite(), "carol", identity=bob) as carol:
                 await carol.seen.online()
                 number = room.saved.metadata.title[-1]
-                await carol.seen.until(
-                    lambda seen, number=number: (
-                        {*texts[f"ann{number}"], *texts[f"bob{number}"]} <= {*seen.texts}
-                    )
-                )
+                said = {*texts[f"ann{number}"], *texts[f"bob{number}"]}
+                await carol.seen.until(partial(_has_all, said))
                 carol.client.messages.send("it goes on")
                 await carol.seen.until(lambda seen: "it goes on" in seen.texts)
 
@@ -173,6 +183,7 @@ async def test_one_room_comes_back_while_the_service_runs(tmp_path: Path) -> Non
     async with administering(home) as running:
         lost, kept = await running.service.create("Lost"), await running.service.create("Kept")
         invite = lost.invite()
+        assert await lost.presence.saved()
         await asyncio.to_thread(backed_up, home, file)
         await running.service.archive(lost.saved.id)
         lost.saved.folder.rename(tmp_path / "trash")

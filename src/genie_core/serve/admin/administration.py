@@ -49,6 +49,10 @@ from genie_core.sessions.catalog import Listing, extent
 BACKUP_RUNS: Final = "a backup of the rooms is being written; delete the room after it"
 NOT_OPEN: Final = "the room {title!r} is not open here: it is archived, or another machine hosts it"
 NO_TITLE: Final = "a room needs a title"
+NOT_SAVED: Final = (
+    "done for now, but not for good: the invites can't be written to the disk; it is tried again "
+    "until then, see the service's log"
+)
 INTERNAL: Final = "an internal error; the service's log has the details"
 
 logger = logging.getLogger(__name__)
@@ -115,10 +119,12 @@ class Administration:
                 return await self._delete(room, title)
             case CreateInvite(room=room, role=role, uses=uses, lifetime=lifetime):
                 served = await self._open_room(room)
-                return InviteText(served.invite(role=role, uses=uses, lifetime=lifetime))
+                invite = served.invite(role=role, uses=uses, lifetime=lifetime)
+                return await _once_saved(served, InviteText(invite))
             case VoidAllInvites(room=room):
-                (await self._open_room(room)).void_invites()
-                return Done()
+                served = await self._open_room(room)
+                served.void_invites()
+                return await _once_saved(served, Done())
             case ListMembers(room=room):
                 return MemberList(tuple(_members((await self._open_room(room)).server.state)))
             case ModerateMember():
@@ -228,6 +234,13 @@ class Administration:
             yield f"{id_}: {problem}"
         for id_, served in self._service.rooms.items():
             yield from (f"{id_}: {each}" for each in _problems_of(served))
+
+
+async def _once_saved(served: ServedRoom, answer: AnyAnswer) -> AnyAnswer:
+    """Return an answer about invites once they are on the disk."""
+    if not await served.presence.saved():
+        raise AdminRefused(NOT_SAVED)
+    return answer
 
 
 def _found(wanted: str, rooms: list[Listing]) -> Listing:

@@ -6,7 +6,6 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from genie_core.serve.service import Service
 from tests.genie_core.room.doubles import Guest, participant, tls_connector
 
 from genie_core.room.security.challenge import InviteSecret
@@ -16,6 +15,7 @@ from genie_core.serve.admin.remotes import Remote
 from genie_core.serve.admin.requests import AnyAnswer, AnyRequest
 from genie_core.serve.admin.server import PATIENCE, administered
 from genie_core.serve.config import ServeConfig
+from genie_core.serve.service import Service
 from genie_core.settings.locations import Locations
 
 LOCAL = ServeConfig(listen="127.0.0.1", port=0)

@@ -113,7 +113,9 @@ async def test_members_are_listed_given_roles_and_removed(tmp_path: Path) -> Non
             await bob.seen.until(lambda seen: seen.state.people["ann"].role == "member")
             ban = ModerateMember("Garden", "ban", "BOB", reason="spam")
             assert await running.ask(ban) == Done()
-            await bob.seen.until(lambda seen: seen.links[-1].state is ConnectionState.CLOSED)
+            await bob.seen.until(
+                lambda seen: seen.links and seen.links[-1].state is ConnectionState.CLOSED
+            )
             listed = await running.ask(ListMembers("Garden"))
             assert isinstance(listed, MemberList)
             found = {each.name: each for each in listed.members}
@@ -144,7 +146,9 @@ async def test_void_invites_admit_no_one(tmp_path: Path) -> None:
             await ann.seen.online()
             assert await running.ask(VoidAllInvites("Garden")) == Done()
             async with joining(invited.invite, "bob") as bob:
-                await bob.seen.until(lambda seen: seen.links[-1].state is ConnectionState.CLOSED)
+                await bob.seen.until(
+                    lambda seen: seen.links and seen.links[-1].state is ConnectionState.CLOSED
+                )
                 assert bob.refusal is not None
                 assert bob.refusal.code == "no_invite"
             ann.client.messages.send("still here")
