@@ -52,6 +52,9 @@ from genie_tui.cli.table import TableColumn, laid_out
 WHICH_TITLE: Final = "the title of the room, to delete it: "
 NO_TITLE: Final = "repeat the title of the room to delete it: --title TITLE"
 
+ONLY_HERE: Final = "{part} works on the machine of the service; leave --at out"
+_HERE: Final = ("backup", "restore", "remote")
+
 _Build = Callable[[argparse.Namespace], AnyRequest]
 
 _REQUESTS: Final[dict[str, _Build]] = {
@@ -85,6 +88,8 @@ def run_admin(
 
     Raises as `ask_here`, `ask_remote`, `Remotes`, `write_service_backup` and `restore_service`.
     """
+    if options.at and options.part in _HERE:
+        raise AdminRefused(ONLY_HERE.format(part=options.part))
     match options.part:
         case "backup":
             return _back_up(options, locations, given, out, problems)
@@ -100,7 +105,7 @@ def run_admin(
         out.write(f"{json_text(msgspec.to_builtins(answer))}\n")
     else:
         width = shutil.get_terminal_size().columns if out.isatty() else None
-        out.writelines(f"{line}\n" for line in _lines(answer, options, width))
+        out.writelines(f"{line}\n" for line in lines(answer, options.part, width))
     return 0
 
 
@@ -123,7 +128,8 @@ def _asked_title(given: TextIO, problems: TextIO) -> str:
 # -- answers
 
 
-def _lines(answer: AnyAnswer, options: argparse.Namespace, width: int | None) -> Iterator[str]:
+def lines(answer: AnyAnswer, part: str, width: int | None) -> Iterator[str]:
+    """Describe the answer to a command, in lines that are safe for a terminal."""
     match answer:
         case Status():
             yield from _status_lines(answer)
@@ -134,9 +140,9 @@ def _lines(answer: AnyAnswer, options: argparse.Namespace, width: int | None) ->
         case InviteText(invite=invite):
             yield safe_line(invite)
         case RoomChanged(id=id_, title=title):
-            yield f"{_DONE[options.part]}: {safe_line(id_)}  {safe_line(title)}"
+            yield f"{_DONE[part]}: {safe_line(id_)}  {safe_line(title)}"
         case Done():
-            yield _DONE[options.part]
+            yield _DONE[part]
         case Failed(text=text):
             yield safe_line(text)
 
@@ -197,6 +203,9 @@ def _state(room: RoomEntry) -> str:
 
 
 def _member_lines(members: tuple[MemberEntry, ...], width: int | None) -> Iterator[str]:
+    if not members:
+        yield "no one was in the room yet; invite people: genie-tui admin invite ROOM"
+        return
     now = time.time()
     yield from laid_out(
         [

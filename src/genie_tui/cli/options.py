@@ -66,7 +66,8 @@ _ASKED: Final = """\
 The passphrase, of 8 characters at least, is asked for, or is the first line of standard input.
 """
 _ADMIN: Final = """\
-ROOM is the room's id, the start of it that no other has, or its title; "delete" wants the whole id.
+ROOM is the room's id or its title, or the start of one that no other room has; "delete" wants the
+whole id.
 
 Without --at, the service that runs on this machine, for the user who runs it, is asked; GENIE_HOME
 says where its rooms are. With --at, one elsewhere that was added with "remote add": your key, which
@@ -857,7 +858,7 @@ def _add_admin(add_command: AddPart) -> None:
         part = add_part(name, text)
         _add_asking(part, unset, json=unset)
         if room:
-            part.add_argument("room", metavar="ROOM", help="its id, the start of it, or its title")
+            part.add_argument("room", metavar="ROOM", help="its id or title, or the start of one")
         return part
 
     add("status", "tell how the service is doing (default)", room=False)

@@ -48,6 +48,7 @@ from genie_core.sessions.catalog import Listing, extent
 
 BACKUP_RUNS: Final = "a backup of the rooms is being written; delete the room after it"
 NOT_OPEN: Final = "the room {title!r} is not open here: it is archived, or another machine hosts it"
+IS_OPEN: Final = "the room {title!r} is open already"
 NO_TITLE: Final = "a room needs a title"
 NOT_SAVED: Final = (
     "done for now, but not for good: the invites can't be written to the disk; it is tried again "
@@ -153,6 +154,8 @@ class Administration:
     async def _unarchive(self, wanted: str) -> AnyAnswer:
         async with self._turn:
             found = await self._find(wanted)
+            if found.id in self._service.rooms:
+                raise AdminRefused(IS_OPEN.format(title=found.title))
             await self._service.unarchive(found.id)
         return RoomChanged(found.id, found.title)
 
@@ -170,7 +173,7 @@ class Administration:
         return RoomChanged(room, title)
 
     async def _find(self, wanted: str) -> Listing:
-        """Return the room that a text names: its id, else the beginning of one, else its title.
+        """Return the room that a text names: its id or the beginning of it, its title or that.
 
         Raises:
             UnknownRoom: it names none, or several.
@@ -249,6 +252,7 @@ def _found(wanted: str, rooms: list[Listing]) -> Listing:
         lambda each: each.id == wanted,
         lambda each: each.id.startswith(wanted),
         lambda each: each.title.casefold() == title,
+        lambda each: each.title.casefold().startswith(title),
     )
     for way in ways if title else ():
         matches = [each for each in rooms if way(each)]

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from genie_core.room.protocol.address import parse_address
-from genie_core.room.protocol.errors import ConnectionLost, FrameError
+from genie_core.room.protocol.errors import ConnectionLost, FrameError, Unreachable, WrongPin
 from genie_core.room.protocol.frames import (
     AdminAnswer,
     AdminHello,
@@ -15,6 +15,7 @@ from genie_core.room.protocol.frames import (
     Challenge,
     FrameRefused,
     Prove,
+    ServerFrame,
 )
 from genie_core.room.security.challenge import Transcript, new_nonce
 from genie_core.room.security.identity import Identity
@@ -39,6 +40,11 @@ LONGEST_WAIT: Final = 120.0
 """Seconds for an answer: a room that is archived takes some to end, and a slow disk more."""
 
 HERE: Final = "on this machine"
+ANOTHER: Final = (
+    "another machine does, whose certificate has the fingerprint {found}; nothing was sent to it. If "
+    "the service has a new certificate, add it again with the pin that 'genie-tui admin status' prints "
+    "on its machine"
+)
 OTHER: Final = "what answers there is no service"
 
 
@@ -81,31 +87,39 @@ async def ask_remote(remote: Remote, identity: Identity, request: AnyRequest) ->
     """Ask a service elsewhere, as an administrator; returns its answer, which is not `Failed`.
 
     Raises:
-        WrongPin: another machine answers at the address; it learns nothing.
-        Unreachable: none answers, or what answers is no service.
-        NoService: the connection ended before the answer.
+        NoService: no service answers there, or it ended before it answered. Another machine than
+            the one with this pin learns nothing.
         AdminRefused: the key is no administrator's, or the service did not do what was asked.
         NotUnderstood: the request is too large, or the answer is none.
     """
-    data = encode_request(request)
-    link = await tls_connect(parse_address(remote.address), remote.pin)
+    data, where = encode_request(request), f"at {remote.address}"
+    try:
+        link = await tls_connect(parse_address(remote.address), remote.pin)
+    except WrongPin as error:
+        raise NoService(where, ANOTHER.format(found=error.found)) from error
+    except Unreachable as error:
+        raise NoService(where, error.why) from error
     try:
         async with asyncio.timeout(LONGEST_WAIT):
             await _prove(link, identity)
             await link.send([AdminRequest(data)])
-            match await link.receive():
-                case AdminAnswer(answer=answer):
-                    return checked(decode_answer(answer))
-                case FrameRefused(text=text):
-                    raise AdminRefused(text)
-                case _:
-                    raise NoService(f"at {remote.address}", OTHER)
+            return checked(_answer_in(await link.receive(), identity))
     except TimeoutError:
-        raise NoService(f"at {remote.address}", "it did not answer in time") from None
+        raise NoService(where, "it did not answer in time") from None
     except (ConnectionLost, FrameError) as error:
-        raise NoService(f"at {remote.address}", str(error)) from error
+        raise NoService(where, str(error)) from error
     finally:
         await link.close()
+
+
+def _answer_in(frame: ServerFrame, identity: Identity) -> AnyAnswer:
+    match frame:
+        case AdminAnswer(answer=answer):
+            return decode_answer(answer)
+        case FrameRefused(text=text):
+            raise AdminRefused(f"{text}; your key is {identity.key}")
+        case _:
+            raise ConnectionLost(OTHER)
 
 
 async def _prove(link: ClientConnection, identity: Identity) -> None:

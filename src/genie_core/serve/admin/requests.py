@@ -31,7 +31,7 @@ class Request(
 ):
     """What an administrator asks; `request` is its tag.
 
-    `room` is the id of a room, the beginning of it that no other has, or its title.
+    `room` is the id of a room or its title, or the beginning of one of them that no other room has.
     """
 
 
