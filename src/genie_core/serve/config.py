@@ -42,6 +42,11 @@ class StoreTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     `urls` are the servers of NATS, or one address of PostgreSQL. `credentials` is a file, and
     `objects` a folder for files, such as a mounted bucket; by default they are in the store.
+
+    For NATS: `ca` is a file with the authority that signed the servers' certificates, and
+    `certificate` one with a certificate and its key, for servers that ask for it. `monitor` are the
+    addresses at which the servers show their settings; `synced` says without them that all servers
+    sync what they acknowledge.
     """
 
     kind: Literal["nats", "postgres"]
@@ -52,6 +57,10 @@ class StoreTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     lease: Annotated[float, msgspec.Meta(ge=1, le=60)] = 3.0
     credentials: Path | None = None
     objects: Path | None = None
+    ca: Path | None = None
+    certificate: Path | None = None
+    monitor: tuple[str, ...] = ()
+    synced: bool = False
 
 
 class GuestsTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -18,6 +18,7 @@ from genie_core.room.protocol.address import Address, parse_address
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.security.certificate import Certificate, load_certificate
 from genie_core.room.security.identity import Identity, load_identity
+from genie_core.room.server.counters import Counters
 from genie_core.room.server.listener import RoomListener
 from genie_core.room.transport.websocket import bind
 from genie_core.runtime.tasks import start_task
@@ -53,7 +54,8 @@ class Service:
     """Hosts rooms for its members until it is stopped.
 
     All rooms run on the event loop of `start`. `rooms` are the open ones by the names of their
-    folders, `problems` says why others could not be opened.
+    folders, `problems` says why others could not be opened, and `archived` are closed. While it
+    `is_serving`, members can join.
     """
 
     def __init__(
@@ -69,6 +71,9 @@ class Service:
         self.store: Final = store
         self.catalog: Final = Catalog(locations.sessions)
         self.problems: dict[str, str] = {}
+        self.archived: set[str] = set()
+        self.counters: Final = Counters()
+        self.is_serving = False
         self._clock = clock
         self._rooms: dict[str, ServedRoom] = {}
         self._hosts: tuple[str, ...] = ()
@@ -112,6 +117,7 @@ class Service:
             connections=config.limits.connections,
             members=config.limits.members,
             clock=self._clock,
+            counters=self.counters,
         )
         resources.push_async_callback(listener.close)
         self.host = RoomHost(
@@ -121,12 +127,14 @@ class Service:
             self.address,
             self._given_addresses(),
             listener.strangers,
+            self.counters,
             self._clock,
         )
         self._hosts = await self._look_around()
         resources.push_async_callback(self._close_all)
         await self._open_all(await asyncio.to_thread(self.catalog.all))
         await listener.listen(sock=sock)
+        self.is_serving = True
         if not self.host.addresses:
             watch = start_task(self._watch(), name="own addresses")
             resources.callback(watch.cancel)
@@ -136,6 +144,7 @@ class Service:
 
         Without one, all rooms are suspended. What is pending is written and sent first.
         """
+        self.is_serving = False
         await self.listener.shut()
         if not restart:
             async with asyncio.TaskGroup() as tasks:
@@ -174,6 +183,7 @@ class Service:
             await asyncio.to_thread(served.saved.update, archived=True)
             await self._close(room, partial(served.suspend, REASON))
             self.listener.refuse(ARCHIVED, *served.ids)
+            self.archived.add(room)
 
     async def unarchive(self, room: str) -> ServedRoom:
         """Open an archived room again.
@@ -188,6 +198,7 @@ class Service:
             self._check_space()
             served = await self._open(saved)
             await asyncio.to_thread(saved.update, archived=False)
+            self.archived.discard(room)
             return served
 
     async def delete(self, room: str) -> None:
@@ -205,6 +216,7 @@ class Service:
             await asyncio.to_thread(trash, saved.folder)
             self.listener.remove(*ids_of(saved.metadata))
             self.problems.pop(room, None)
+            self.archived.discard(room)
 
     async def open_room(self, room: str) -> ServedRoom:
         """Open a room that this process is to host; its folder is here.
@@ -245,6 +257,7 @@ class Service:
                     continue
                 elif record.archived:
                     self.listener.refuse(ARCHIVED, *ids_of(record))
+                    self.archived.add(listing.id)
                 else:
                     tasks.create_task(open_one(listing))
 

@@ -70,6 +70,7 @@ from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite_tokens import InviteTokens
 from genie_core.room.security.signing import PREVIOUS_BYTES
 from genie_core.room.server.admission import Admission
+from genie_core.room.server.counters import Counters
 from genie_core.room.server.file_requests import FileRequests
 from genie_core.room.server.handlers import (
     ID_CHARS,
@@ -128,11 +129,12 @@ class Room:
         past: ReadEvents | None = None,
         identity: Identity | None = None,
         trusts_loopback: bool = True,
+        counters: Counters | None = None,
         strangers: StrangerQuotas | None = None,
     ) -> None:
         self.limits: Final = limits or Limits()
         self.log: Final = LogWindow(events, base, past, identity)
-        self.peers: Final = PeerRegistry(self.limits)
+        self.peers: Final = PeerRegistry(self.limits, counters)
         self.quotas: Final = Quotas(self.limits, strangers)
         self.files: Final = FileRequests(self.peers, self.limits, files or {})
         self.admission: Final = Admission(
@@ -161,6 +163,11 @@ class Room:
     def state(self) -> RoomState:
         """The state after the last event, durable or not."""
         return self.log.state
+
+    @property
+    def failure(self) -> str:
+        """Why the log can't be written now, as members are told; empty if it can."""
+        return self._trouble
 
     def open(
         self,

@@ -13,6 +13,7 @@ from typing import Final, Self, TypeAlias
 
 from websockets.asyncio.server import Server
 
+from genie_core.logging import ROOM_LOGGED
 from genie_core.room.protocol.address import DEFAULT_PORT, LOOPBACK, Address
 from genie_core.room.protocol.codec import ServerEncoder
 from genie_core.room.protocol.errors import ConnectionLost, FrameError
@@ -24,6 +25,7 @@ from genie_core.room.protocol.limits import Limits
 from genie_core.room.security.certificate import Certificate
 from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite_tokens import InviteTokens
+from genie_core.room.server.counters import Counters
 from genie_core.room.server.file_requests import FileJob
 from genie_core.room.server.file_worker import FileWorker
 from genie_core.room.server.log import Superseded
@@ -126,6 +128,7 @@ class RoomServer:
         limits: Limits | None = None,
         stall_timeout: float = 10.0,
         clock: Callable[[], float] = time.time,
+        counters: Counters | None = None,
         strangers: StrangerQuotas | None = None,
     ) -> None:
         self._files = files
@@ -141,6 +144,7 @@ class RoomServer:
             base=base,
             past=past,
             identity=identity,
+            counters=counters,
             strangers=strangers,
         )
         self._append = append
@@ -348,6 +352,7 @@ class RoomServer:
 
     async def _commit_forever(self) -> None:
         """Write pending events until the log fails for good."""
+        ROOM_LOGGED.set(self.state.room)
         while not self.room.log.refusal:
             await self._unwritten.wait()
             self._unwritten.clear()
@@ -365,18 +370,19 @@ class RoomServer:
 
     async def _write(self) -> None:
         """Write all pending events; events of one write are a group."""
-        delay = RETRY_FIRST
+        delay, counters = RETRY_FIRST, self.room.peers.counters
         while events := self.room.log.pending():
             try:
                 await self._append(events)
                 self.room.commit(events[-1].seq)
-                self._written.set()
+                counters.appended(len(events), self._clock() - events[0].at)
             except Superseded:
                 logger.warning("another process hosts this room now", exc_info=True)
                 self._give_way()
                 return
             except Exception as error:  # the room must live on, and tries again
                 logger.warning("writing the log failed", exc_info=True)
+                counters.failures += 1
                 if _is_final(error):
                     self.room.refuse_all(LOG_REFUSES.format(_reason(error)))
                     self._dispatch()
@@ -387,6 +393,7 @@ class RoomServer:
                 delay = min(delay * 2, RETRY_LONGEST)
             else:
                 delay = RETRY_FIRST
+                self._written.set()
                 self.room.trouble("")
                 self._dispatch()
         self._written.set()
@@ -460,6 +467,7 @@ class RoomServer:
         """
         patience = None if channel is None else self._stall_timeout
         link.encode_with(self._packer)
+        ROOM_LOGGED.set(self.state.room)
         peer = self.room.connect(source, channel)
         writer = self._writers[peer.id] = PeerWriter(self.room, peer, link)
         self._empty.clear()
