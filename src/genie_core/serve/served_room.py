@@ -150,6 +150,10 @@ class ServedRoom:
         """Add an invite; `lifetime` is in seconds."""
         return self.presence.issue(uses=uses, lifetime=lifetime)
 
+    def void_invites(self) -> None:
+        """Void all invites. Members stay."""
+        self.presence.void()
+
     async def suspend(self, reason: str) -> None:
         """End the room: all members hear the reason, and that it is over for now.
 

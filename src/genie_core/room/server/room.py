@@ -327,6 +327,10 @@ class Room:
         self.peers.mark_ready(peer)
         self._leave(peer, _persons_reason(reason), now)
 
+    def administer(self, frame: Moderate, now: float) -> str:
+        """Apply a measure in the host's name; return why it can't be, empty if it is."""
+        return self._moderation.administer(frame, now)
+
     # -- the log
 
     def commit(self, seq: int) -> None:
