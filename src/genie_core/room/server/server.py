@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from types import TracebackType
-from typing import Final, Self, TypeAlias
+from typing import Final, Protocol, Self, TypeAlias
 
 from websockets.asyncio.server import Server
 
@@ -90,6 +90,12 @@ Raises:
 """
 
 
+class KeepPasses(Protocol):
+    """Saves invite tokens soon; if some were voided, what was saved before must not count."""
+
+    def __call__(self, passes: InviteTokens, *, voids: bool = False) -> None: ...
+
+
 class RoomServer:
     """Serves a room to its members.
 
@@ -113,7 +119,7 @@ class RoomServer:
         identity: Identity | None = None,
         certificate: Certificate | None = None,
         passes: InviteTokens | None = None,
-        keep_passes: Callable[[InviteTokens], None] | None = None,
+        keep_passes: KeepPasses | None = None,
         ask: bool = False,
         files: FileWorker | None = None,
         base: RoomState | None = None,
@@ -147,7 +153,7 @@ class RoomServer:
         self._certificate = certificate
         self._passes = passes
         self._keep_passes = keep_passes
-        self._passes_used = 0
+        self._passes_kept = 0, 0
         self.host_token: Final = secrets.token_hex()
         """The token in the hello of the host's own client."""
         self._stall_timeout = stall_timeout
@@ -375,10 +381,12 @@ class RoomServer:
                 writer.wake()
         if self.room.log.head > self.room.log.durable:
             self._unwritten.set()
-        if self.room.admission.passes_used > self._passes_used:
-            self._passes_used = self.room.admission.passes_used
+        used, voided = self.room.admission.passes_used, self.room.admission.passes_voided
+        if (used, voided) != self._passes_kept:
+            voids = voided != self._passes_kept[1]
+            self._passes_kept = used, voided
             if self._keep_passes is not None and self._passes is not None:
-                self._keep_passes(self._passes)
+                self._keep_passes(self._passes, voids=voids)
         if self._files is not None:
             for job in self.room.files.take_jobs():
                 self._files.take(job, self._file_done)
