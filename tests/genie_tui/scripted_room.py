@@ -196,6 +196,8 @@ class ScriptedHosting(Hosting):
         role: Role | None = None,
         new: bool = False,
     ) -> bool:
+        if self._joined.invite_error is not None:
+            raise self._joined.invite_error
         self._joined.invites_asked.append((uses, lifetime, role, new))
         return self._joined.connected
 
@@ -326,6 +328,7 @@ class ScriptedJoinedRoom(JoinedRoom):
     shares: list[bool] = field(default_factory=list)
     admissions: list[tuple[int, bool]] = field(default_factory=list)
     offers: list[str] = field(default_factory=list)
+    invite_error: GenieError | None = None
     invites_asked: list[tuple[int | None, float | None, Role | None, bool]] = field(
         default_factory=list
     )

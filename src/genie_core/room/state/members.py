@@ -82,7 +82,7 @@ class Members:
     preferences: dict[str, str] = field(default_factory=dict)
 
     def present(self) -> list[Person]:
-        """The people in the room: the host first, then in order of arrival."""
+        """The people in the room: who has the host's role first, then in order of arrival."""
         here = [person for person in self.people.values() if person.present]
         return sorted(here, key=lambda person: (person.role != "host", person.since))
 

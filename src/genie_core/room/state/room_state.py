@@ -253,7 +253,7 @@ class RoomState:
         return self.members.preferences
 
     def present(self) -> list[Person]:
-        """The people in the room: the host first, then in order of arrival."""
+        """The people in the room: who has the host's role first, then in order of arrival."""
         return self.members.present()
 
     def pending_for(self, owner: str) -> list[ToolApproval]:

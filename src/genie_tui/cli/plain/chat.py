@@ -221,6 +221,7 @@ class PlainRoom:
     def _connection(self, status: ConnectionStatus) -> Iterator[str]:
         if status.state is ConnectionState.RETRYING:
             self._is_retrying = True
+            self._requests.clear()  # the room repeats those that are open
             yield because("Connection: lost, and tried again", status.detail)
         elif status.state is ConnectionState.ONLINE and self._is_retrying:
             self._is_retrying = False

@@ -204,6 +204,8 @@ def cannot_take_over(joined: "JoinedRoom") -> str:
     if state.hosting and joined.connection.state is ConnectionState.ONLINE:
         return f"{state.host} is hosting. You can take over while they are away."
     turn = joined.turn(time())
+    if turn is None and state.members.holds_host_role(joined.name):
+        return "Who has the host's role moderates and invites, but doesn't host; a member can."
     if turn is None:
         return f"{state.host} has not named you among those who may host this room."
     if turn > 0:
