@@ -63,6 +63,7 @@ class RoomConnection:
         patient: whether to retry if the first attempt fails.
         space: awaited before each frame, to limit reception to what can be stored.
         kind: "agent" for an agent that joins by itself.
+        digest: that in the id of the room that an invite is for, while `room` is empty.
     """
 
     def __init__(
@@ -89,6 +90,7 @@ class RoomConnection:
         met: Callable[[], None] = lambda: None,
         passes_over: Callable[[], bool] = lambda: False,
         kind: Kind = "",
+        digest: str = "",
     ) -> None:
         self._connector = connector
         self._deliver = deliver
@@ -105,6 +107,7 @@ class RoomConnection:
             accepts,
             visit=secrets.token_urlsafe(12),
             kind=kind,
+            digest=digest,
         )
         self._patient = patient
         self._met = met
