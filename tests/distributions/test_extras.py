@@ -39,7 +39,7 @@ MODELS = {
 
 NOT_IMPORTED = {
     "room": {"tzdata"},  # the time zones of zoneinfo
-    "serve": {"asyncpg", "nats-py", "prometheus-client", "starlette", "uvicorn"},
+    "serve": {"asyncpg", "nats-py", "prometheus-client"},
     "testing": {"pytest-asyncio"},  # the mark of the contract's tests
 }
 

@@ -46,13 +46,13 @@ def print_invite(wanted: str, locations: Locations, out: TextIO) -> int:
         raise NothingHosted
     saved = catalog.find(room)
     certificate = load_certificate(locations.certificate, datetime.now(UTC))
-    out.write(f"{_invite_of(saved, certificate, time.time())}\n")
+    out.write(f"{write_invite(invite_of(saved, certificate, time.time()))}\n")
     if saved.metadata.unshared:
         saved.update(unshared=False)
     return 0
 
 
-def _invite_of(saved: SavedSession, certificate: Certificate, now: float) -> str:
+def invite_of(saved: SavedSession, certificate: Certificate, now: float) -> Invite:
     """Return the invite to a hosted room from its files. Blocks.
 
     Raises:
@@ -65,7 +65,6 @@ def _invite_of(saved: SavedSession, certificate: Certificate, now: float) -> str
         raise NoInvite(record.title)
     port = parse_address(record.address).port
     places = tuple(Address(host, port) for host in hosts)
-    invite = Invite(
+    return Invite(
         places, certificate.pin, current.id, current.secret, record.title, hash_in(record.id)
     )
-    return write_invite(invite)

@@ -270,19 +270,21 @@ def _detail(thread: MessageThread) -> str:
 
 def _calls(thread: MessageThread, state: RoomState) -> tuple[str, ...]:
     known = (state.proposals.get(each) for each in thread.proposals)
-    calls = [_call(each) for each in known if each is not None]
+    calls = [_call(each) for each in known if each is not None and _is_over(each)]
     more = len(calls) - MOST_CALLS
     return (f"{more} earlier tool calls", *calls[-MOST_CALLS:]) if more > 0 else tuple(calls)
 
 
+def _is_over(call: ToolApproval) -> bool:
+    """Whether a call no longer waits for its owner, which the line above tells."""
+    return call.unasked or call.outcome is not None
+
+
 def _call(call: ToolApproval) -> str:
-    owner = visible_line(call.owner)
     if call.unasked:
         end = "made without asking"
-    elif call.outcome is None:
-        end = f"waits for {owner}'s approval"
     elif call.outcome == "parked":
-        end = f"kept until {owner} answers"
+        end = f"kept until {visible_line(call.owner)} answers"
     else:
-        end = call.outcome
+        end = call.outcome or ""
     return f"{visible_line(tool_words(call.tool))}: {end}"

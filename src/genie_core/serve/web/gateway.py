@@ -256,7 +256,7 @@ class WebGateway:
 
     async def _tell_visit(self, request: Request) -> Response:
         """Say whether the browser's visit by this link goes on."""
-        return _error(401, NO_VISIT) if self._visit_of(request) is None else JSONResponse({})
+        return JSONResponse({"here": self._visit_of(request) is not None})
 
     async def _enter(self, request: Request) -> Response:
         """Exchange a link and a name for a visit."""

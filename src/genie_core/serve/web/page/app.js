@@ -440,9 +440,9 @@ async function ask(what, body) {
     request.body = JSON.stringify(body);
   }
   const answer = await fetch(`/v/${encodeURIComponent(link)}/${what}`, request);
-  let text = "";
-  try { text = (await answer.json()).error || ""; } catch { text = "The page got no proper answer."; }
-  return { status: answer.status, ok: answer.ok, text };
+  let said = { error: "The page got no proper answer." };
+  try { said = await answer.json(); } catch { /* a proxy's own page */ }
+  return { ok: answer.ok, here: said.here === true, text: said.error || "" };
 }
 
 function connect() {
@@ -466,7 +466,7 @@ function retry() {
   retryTimer = setTimeout(async () => {
     try {
       const visit = await ask("visit");
-      if (visit.status === 401) end(visit.text);
+      if (visit.ok && !visit.here) end("Your visit has ended. Open your link again.");
       else connect();
     } catch { retry(); }
   }, wait);
@@ -551,7 +551,7 @@ async function start() {
   if (!link) { showEntry("Open your link", "A room is joined by the link that one of its members gave you.", false); return; }
   let visit = null;
   try { visit = await ask("visit"); } catch { /* told when the person joins */ }
-  if (visit && visit.ok) begin();
+  if (visit && visit.here) begin();
   else if (secret) showEntry("Join the room", "Choose the name under which the others see you. It can't be changed later.", true);
   else showEntry("Open your link again", "Your visit has ended. The whole link lets you in again, if it is still valid.", false);
 }
