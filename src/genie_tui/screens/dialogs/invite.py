@@ -12,7 +12,6 @@ from textual.content import Content
 from textual.widgets import Static
 
 from genie_core.errors import GenieError
-from genie_core.room.protocol.address import LOOPBACK
 from genie_core.room.protocol.errors import InvalidInvite
 from genie_core.room.security.invite import read_invite
 from genie_core.text.format import clock_time
@@ -135,7 +134,7 @@ class InviteScreen(Dialog[Terms]):
         self.query_one("#invite-title", Static).update(f"Invite to {title}")
         none = _NO_INVITE.format(key=keymap_of(self).text(Scope.INVITE, "new"))
         self.query_one("#invite-string", Static).update(
-            invite or (_ONLY_HERE.format(self._port) if self._is_local else none)
+            invite or (none if self._hosting.takes_invites else _ONLY_HERE.format(self._port))
         )
         self.query_one(DialogKeys).list(self._keys())
         about = self.query_one("#invite-about", Static)
@@ -144,17 +143,13 @@ class InviteScreen(Dialog[Terms]):
         self._show_code()
 
     @property
-    def _is_local(self) -> bool:
-        return self._address.startswith((LOOPBACK, "[::1]"))
-
-    @property
     def _port(self) -> str:
         return self._address.rpartition(":")[2]
 
     def _keys(self) -> Content:
         """List the keys that do something: without an invite there is none to copy."""
         needless = set[str]() if self._terms.invite else {"copy"}
-        needless |= {"renew"} if self._is_local else set()
+        needless |= set() if self._hosting.takes_invites else {"renew"}
         listed = keymap_of(self).actions(Scope.INVITE)
         return key_list(each for each in listed if each.run not in needless)
 
