@@ -1,8 +1,10 @@
 """Write log records without waiting for a slow terminal or pipe."""
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
+from copy import copy
 from logging.handlers import QueueHandler, QueueListener
 from queue import SimpleQueue
 from typing import Any, Final
@@ -10,6 +12,9 @@ from typing import Any, Final
 from genie_core.privacy.redaction import hide_secrets
 
 FORMAT: Final = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+
+ROOM_LOGGED: Final[ContextVar[str]] = ContextVar("ROOM_LOGGED", default="")
+"""The id of the room that the running task works for; each record has it as `room`."""
 
 BACKLOG: Final = 10_000
 """How many records may wait to be written."""
@@ -19,11 +24,14 @@ BACKLOG: Final = 10_000
 def configure_logging(
     format: str = FORMAT,  # noqa: A002 - its name in group-genie, whose examples call this
     levels: Mapping[str, int] | None = None,
+    *,
+    formatter: logging.Formatter | None = None,
+    filters: Iterable[logging.Filter] = (),
 ) -> Iterator[None]:
     """Write log records to standard error while the context is open.
 
-    `levels` maps loggers to the lowest level that is shown; the engine's default is INFO. A thread
-    writes, so that an event loop never waits for a terminal or a pipe. While it stalls and
+    `levels` maps loggers to the lowest level that is shown; the engine's default is INFO. Records
+    that pass the `filters` are written as `format` says, or as `formatter` does. A thread writes, so that an event loop never waits for a terminal or a pipe. While it stalls and
     `BACKLOG` records wait, further ones are dropped and counted at the end. Text that looks like a
     key is hidden.
 
@@ -31,8 +39,10 @@ def configure_logging(
     """
     wanted = {"genie_core": logging.INFO, **(levels or {})}
     outlet = logging.StreamHandler()
-    outlet.setFormatter(DiscreetFormatter(format))
+    outlet.setFormatter(formatter or DiscreetFormatter(format))
     inlet = _Inlet(SimpleQueue())
+    for each in filters:
+        inlet.addFilter(each)
     writer = QueueListener(inlet.queue, outlet)
     before = {name: logging.getLogger(name).level for name in wanted}
     writer.start()
@@ -65,6 +75,16 @@ class _Inlet(QueueHandler):
         super().__init__(queue)
         self._waiting = queue
         self._left_out = 0
+
+    def prepare(self, record: logging.LogRecord) -> logging.LogRecord:
+        """Return a copy with everything in it that only the task that logs knows."""
+        record = copy(record)
+        record.msg, record.args = record.getMessage(), None
+        record.room = getattr(record, "room", "") or ROOM_LOGGED.get()
+        if record.exc_info and not record.exc_text:
+            record.exc_text = logging.Formatter().formatException(record.exc_info)
+        record.exc_info = None
+        return record
 
     def enqueue(self, record: logging.LogRecord) -> None:
         # The queue itself has no bound, or there might be no place for what ends the writer.

@@ -83,6 +83,7 @@ class ScriptedInvites(HostPresence):
 
     def __init__(self, invite: str = "genie1-first") -> None:
         self.invite = invite
+        self.takes_invites = bool(invite)
         self.renewals: list[tuple[int | None, float | None]] = []
         self.issued: list[tuple[int | None, float | None]] = []
         self.roles: list[Role | None] = []

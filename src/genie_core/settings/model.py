@@ -209,6 +209,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     port: Annotated[int, msgspec.Meta(ge=0, le=65535)] = 0
     local: bool = False
     ask: bool = False
+    trust_loopback: bool = True
     announce: bool = True
     grace: Annotated[float, msgspec.Meta(ge=0, le=3_600)] = 10.0
     parallel_runs: Annotated[int, msgspec.Meta(ge=1, le=20)] = 3

@@ -56,16 +56,20 @@ def _invite_of(saved: SavedSession, certificate: Certificate, now: float) -> str
     """Return the invite to a hosted room from its files. Blocks.
 
     Raises:
-        NoInvite: the room was never open beyond this machine, or its tokens have ended.
+        NoInvite: the room never took invites, or its tokens have ended.
     """
     record = saved.metadata
     current = InviteTokenFile(saved.folder / PASSES_NAME).load().newest(now)
-    hosts = reachable_hosts() or (LOOPBACK,)
     if current is None or record.kind != "hosted" or record.pin != certificate.pin:
         raise NoInvite(record.title)
-    port = parse_address(record.address).port
-    places = tuple(Address(host, port) for host in hosts)
+    places = tuple(map(parse_address, record.addresses)) or _own_places(record.address)
     invite = Invite(
         places, certificate.pin, current.id, current.secret, record.title, hash_in(record.id)
     )
     return write_invite(invite)
+
+
+def _own_places(address: str) -> tuple[Address, ...]:
+    """Return where other machines reach a room that is hosted here."""
+    port = parse_address(address).port
+    return tuple(Address(host, port) for host in reachable_hosts() or (LOOPBACK,))

@@ -75,6 +75,7 @@ class Bench:
         limits: Limits = ROOMY,
         passes: InviteTokens | None = None,
         ask: bool = False,
+        trusts_loopback: bool = True,
         files: Mapping[str, FileRef] | None = None,
         host: str = "hana",
         key: str = "",
@@ -100,6 +101,7 @@ class Bench:
             base=base,
             past=disk,
             identity=identity(host) if founded else None,
+            trusts_loopback=trusts_loopback,
         )
         self.now = 1000.0
         self.host, self.founded = host, founded

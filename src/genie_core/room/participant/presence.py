@@ -5,7 +5,6 @@ import logging
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -64,10 +63,11 @@ class InviteTokenFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="passes")
+        self._writer: threading.Thread | None = None
         self._lock = threading.Lock()
         self._news = threading.Event()
         self._closing = False
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._wanted: bytes | None = None
         self._voids = False
         self._told = ""
@@ -91,30 +91,38 @@ class InviteTokenFile:
         with self._lock:
             self._wanted = passes.encode()
             self._voids = self._voids or voids
+            self._loop = asyncio.get_running_loop()
+            if self._writer is None:
+                self._writer = threading.Thread(target=self._write_all, name="passes")
+                self._writer.start()
         self._news.set()
-        self._writer.submit(self._write_all, asyncio.get_running_loop())
 
     async def aclose(self) -> None:
         """Wait for pending writes; failed ones are not retried."""
         self._closing = True
         self._news.set()
-        await off_loop(self._writer.shutdown, "passes")
+        writer = self._writer
+        if writer is not None:
+            await off_loop(writer.join, "passes")
 
-    def _write_all(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Write until the file holds the latest content."""
+    def _write_all(self) -> None:
+        """Write until the file holds the latest content; the thread ends then."""
         delay = RETRY_FIRST
         while True:
             self._news.clear()
             last = self._closing
             with self._lock:
-                content, voids = self._wanted, self._voids
-            if content is None:
-                return
+                content, voids, loop = self._wanted, self._voids, self._loop
+                if content is None or loop is None:
+                    self._writer = None
+                    return
             trouble = self._write(content, voids=voids)
             self._tell(loop, trouble)
             if not trouble:
                 delay = RETRY_FIRST
             elif last:
+                with self._lock:
+                    self._writer = None
                 return
             else:
                 self._news.wait(delay)
@@ -156,7 +164,8 @@ def _log_notice(severity: Severity, text: str) -> None:
 class HostPresence:
     """A hosted room on the network: its addresses and invites.
 
-    `settle` gets each new host record; the room may run in another thread.
+    `settle` gets each new host record; the room may run in another thread. Members are given the
+    `addresses`, by default the machine's own.
     """
 
     def __init__(
@@ -172,6 +181,8 @@ class HostPresence:
         passes: InviteTokens,
         file: InviteTokenFile,
         settle: Callable[[HostRecord], None],
+        trusts_loopback: bool = True,
+        addresses: tuple[Address, ...] = (),
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._identity = identity
@@ -181,9 +192,12 @@ class HostPresence:
         self._host = host
         self._address = address
         self._local = local
+        self.takes_invites = not (local and trusts_loopback)
+        """Whether there are people who need an invite."""
         self._passes = passes
         self._file = file
         self._settle = settle
+        self._given = addresses
         self._clock = clock
         self._hosts: tuple[str, ...] = ()
         self.deed: HostRecord | None = None
@@ -195,6 +209,8 @@ class HostPresence:
     @property
     def addresses(self) -> tuple[Address, ...]:
         """The addresses for other machines, likeliest first; loopback without a network."""
+        if self._given:
+            return self._given
         port = self._address.port
         return tuple(Address(host, port) for host in self._hosts or (LOOPBACK,))
 
@@ -204,16 +220,16 @@ class HostPresence:
 
     @property
     def shown_address(self) -> str:
-        """The address for other terminals of this machine, where no invite is needed."""
+        """The address for other terminals of this machine."""
         return str(Address(LOOPBACK, self._address.port))
 
     @property
     def invite(self) -> str:
         """The open invite, created when first read.
 
-        Empty for a room of this machine only, and when all limited invites have ended.
+        Empty where none is needed, and when all limited invites have ended.
         """
-        current = None if self._local else self._open_pass()
+        current = self._open_pass() if self.takes_invites else None
         if current is None:
             return ""
         return self._written(current)
@@ -252,7 +268,7 @@ class HostPresence:
         """Replace all invites by a new one, as `issue` does. Members stay."""
         made = self._passes.renew(self._clock(), uses=uses, lifetime=lifetime, role=role)
         self._file.save(self._passes, voids=True)
-        return "" if self._local else self._written(made)
+        return self._written(made) if self.takes_invites else ""
 
     def _open_pass(self) -> InviteToken | None:
         now = self._clock()
@@ -280,7 +296,7 @@ class HostPresence:
     async def shown(self, *, announce: bool) -> AsyncIterator[None]:
         """Keep the host record current, and announced if wanted, while the block runs."""
         deed = self.state(await self._look_around())
-        if not self._local:
+        if self.takes_invites:
             self._open_pass()  # for those who read it from outside
         async with AsyncExitStack() as resources:
             announcer: Announcer | None = None

@@ -35,8 +35,8 @@ from genie_core.room.participant.files import RoomFiles
 from genie_core.room.participant.hosting import Hosting
 from genie_core.room.participant.receipt import Receipt, ShutdownProgress
 from genie_core.room.participant.shutdown import Shutdown
-from genie_core.room.protocol.errors import Diverged, RoomError, UnprovenHost
-from genie_core.room.protocol.events import ApprovalResolved, Event, HostStarted, RoomCreated
+from genie_core.room.protocol.errors import Diverged, RoomError
+from genie_core.room.protocol.events import ApprovalResolved, Event
 from genie_core.room.protocol.frames import (
     AnswerDelta,
     ApprovalAnswered,
@@ -50,9 +50,8 @@ from genie_core.room.protocol.frames import (
     Welcome,
 )
 from genie_core.room.protocol.names import fold_name
-from genie_core.room.state.hosting import turn_of
-from genie_core.room.state.proofs import NOT_HEIR, objection
-from genie_core.room.state.room_state import IllegalEvent, RoomState
+from genie_core.room.state.hosting import refuse_false_claim, refuse_other_room, turn_of
+from genie_core.room.state.room_state import RoomState
 from genie_core.runtime.tasks import start_task
 
 BROKEN: Final = "an internal error ended the connection; the log file has the details"
@@ -346,8 +345,9 @@ class JoinedRoom:
 
         Raises:
             IllegalEvent: it does not fit the state.
+            UnprovenHost: it gives the room a host who may not host it.
         """
-        self._refuse_other_room(event)
+        refuse_other_room(self.state, event, self.id)
         private = self._config.engine.private
         shown, host, title = self._shown(event), self.state.host, self.state.title
         if not self.state.apply(event, shown):
@@ -367,52 +367,14 @@ class JoinedRoom:
         self._look()
         self._check_caught_up()
 
-    def _refuse_other_room(self, event: Event) -> None:
-        """Refuse an event that makes this another room, or gives it a host who may not host it.
-
-        A log may begin with the ids of rooms that it was copied from.
-        """
-        body = event.body
-        if event.seq <= self.state.head or not isinstance(body, RoomCreated | HostStarted):
-            return
-        if self.id and self.state.room == self.id and body.room not in ("", self.id):
-            raise IllegalEvent(f"event {event.seq} gives this room another id")
-        why = objection(self.state, event)
-        if isinstance(body, RoomCreated):
-            if why:
-                raise UnprovenHost("the host", why)
-        elif not self._may_be_first(body):
-            raise UnprovenHost(body.host, NOT_HEIR)
-        elif why and not self.state.unreadable:  # else the entry that lets them host may be lost
-            raise UnprovenHost(body.host, why)
-
-    def _may_be_first(self, started: HostStarted) -> bool:
-        """Whether the first host is the founder, even if entries before are damaged."""
-        founding = self.state.founding
-        if founding is None or self.state.succession.host or started.founding is not None:
-            return True
-        return started.key == founding.key
-
     def _check_caught_up(self) -> None:
         if self._unchecked_until is not None and self.state.head >= self._unchecked_until:
             self._unchecked_until = None
-            self._check_host()
+            refuse_false_claim(self.state, self._config.claim(), self.id)
         if self._live_after is not None and self.state.head >= self._live_after:
             self.hosting.caught_up()
             self.engine.begin(self._live_after)
             self._tell_preferences()
-
-    def _check_host(self) -> None:
-        """Refuse a host whose log is not of the room that it claims, or names another host."""
-        claim, state = self._config.claim(), self.state
-        if claim is None or not claim.key:
-            return
-        is_room = state.room == self.id and state.founding == claim.challenge.founding
-        if not is_room or (state.founding is not None and state.host_key != claim.key):
-            host = state.host or "another person"
-            raise UnprovenHost(
-                "the host", f"its log is another room's, or says that {host} hosts it"
-            )
 
     def _tell_preferences(self) -> None:
         """Tell the room this person's preferences once on each connection, if it has others."""

@@ -63,9 +63,9 @@ WAIT: Final = "the host is asked whether you may come in"
 class Admission:
     """Takes a connection from its hello to membership.
 
-    A stranger, whose key the room does not know, needs a valid invite unless they connect from the
-    host's own machine, and with `ask` the host's consent. A returning member needs their key. The
-    host's `identity`, if given, signs each challenge. `join` is called for each that is admitted.
+    A stranger, whose key the room does not know, needs a valid invite, and with `ask` the host's
+    consent. With `trusts_loopback` those who connect from the host's own machine need no invite. A
+    returning member needs their key. The host's `identity`, if given, signs each challenge. `join` is called for each that is admitted.
     """
 
     def __init__(
@@ -80,6 +80,7 @@ class Admission:
         ask: bool,
         join: Callable[[Peer, str, Role, float], None],
         identity: Identity | None = None,
+        trusts_loopback: bool = True,
     ) -> None:
         self._log = log
         self._peers = peers
@@ -89,6 +90,7 @@ class Admission:
         self._room = room
         self._join = join
         self._identity = identity
+        self._trusts_loopback = trusts_loopback
         self.ask = ask
         self.host_token = ""
         self.passes_used = 0
@@ -124,7 +126,8 @@ class Admission:
             if refusal is not None:
                 self._turn_away(peer, *refusal)
                 return
-        if prove.pass_id or not (self._knows(peer) or peer.source == LOOPBACK):
+        is_trusted = self._trusts_loopback and peer.source == LOOPBACK
+        if prove.pass_id or not (self._knows(peer) or is_trusted):
             refusal = self._refusal_of_pass(peer, prove, meeting, now)
             if refusal is not None:
                 self._turn_away(peer, *refusal)

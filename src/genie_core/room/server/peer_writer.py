@@ -46,6 +46,7 @@ class PeerWriter:
                 await self._catch_up(patience)
             await self.link.close()
         except TimeoutError:
+            self._room.peers.count_end(self._peer, "slow")
             self.link.abort()
             return "too slow"
         except ConnectionLost:

@@ -45,6 +45,7 @@ from genie_core.room.protocol.frames import (
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.security.invite_tokens import InviteToken
+from genie_core.room.server.counters import Counters
 
 REFUSAL_CHARS: Final = 300
 """Longest text of a refusal, which may quote what was sent."""
@@ -183,7 +184,8 @@ class PeerRegistry:
     terminals, told apart by their devices.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, counters: Counters | None = None) -> None:
+        self.counters: Final = counters or Counters()
         self._limits = limits
         self._peers: dict[int, Peer] = {}
         self._members: dict[str, dict[str, Peer]] = {}
@@ -192,6 +194,10 @@ class PeerRegistry:
 
     def __iter__(self) -> Iterator[Peer]:
         return iter(list(self._peers.values()))
+
+    @property
+    def connections(self) -> int:
+        return len(self._peers)
 
     def add(self, source: str, channel: str | None = None) -> Peer:
         """Register a new connection, not a member yet."""
@@ -236,6 +242,7 @@ class PeerRegistry:
 
     def join(self, peer: Peer) -> None:
         """Make a peer a member, by name and device."""
+        self.counters.joins += 1
         self._members.setdefault(fold_name(peer.name), {})[peer.device] = peer
 
     def leave(self, peer: Peer) -> bool:
@@ -288,9 +295,17 @@ class PeerRegistry:
 
     def dismiss(self, peer: Peer, code: Refusal, text: str, *, final: bool) -> None:
         """End a connection with a farewell; `final` tells the client not to return."""
+        self.count_end(peer, code)
         peer.stage = Stage.LEAVING
         peer.farewell = FrameRefused(code, whole_text(text, REFUSAL_CHARS), final=final)
         self._ready.add(peer.id)
+
+    def count_end(self, peer: Peer, code: Refusal) -> None:
+        """Count a connection that the room ends, before it does."""
+        if peer.stage is not Stage.LEAVING:
+            counters = self.counters
+            ends = counters.evicted if peer.stage is Stage.JOINED else counters.refused
+            ends[code] += 1
 
     def mark_ready(self, *peers: Peer) -> None:
         """Mark peers, or all by default, as having pending frames."""

@@ -77,6 +77,7 @@ from genie_core.room.security.invite import Invite, write_invite
 from genie_core.room.security.invite_tokens import InviteTokens
 from genie_core.room.security.signing import PREVIOUS_BYTES
 from genie_core.room.server.admission import NO_INVITES, Admission
+from genie_core.room.server.counters import Counters
 from genie_core.room.server.file_requests import FileRequests
 from genie_core.room.server.handlers import (
     ID_CHARS,
@@ -88,7 +89,7 @@ from genie_core.room.server.handlers import (
 from genie_core.room.server.log_window import LogWindow, ReadEvents
 from genie_core.room.server.moderation import PUT_OUT, PUT_OUT_WITH_ROLE, Moderation
 from genie_core.room.server.peers import BY_AGENTS, NEXT, Peer, PeerRegistry, Stage
-from genie_core.room.server.quotas import Quotas
+from genie_core.room.server.quotas import Quotas, StrangerQuotas
 from genie_core.room.server.recovery import EventRecovery
 from genie_core.room.state.members import Terminal
 from genie_core.room.state.room_state import RoomState
@@ -134,11 +135,14 @@ class Room:
         base: RoomState | None = None,
         past: ReadEvents | None = None,
         identity: Identity | None = None,
+        trusts_loopback: bool = True,
+        counters: Counters | None = None,
+        strangers: StrangerQuotas | None = None,
     ) -> None:
         self.limits: Final = limits or Limits()
         self.log: Final = LogWindow(events, base, past, identity)
-        self.peers: Final = PeerRegistry(self.limits)
-        self.quotas: Final = Quotas(self.limits)
+        self.peers: Final = PeerRegistry(self.limits, counters)
+        self.quotas: Final = Quotas(self.limits, strangers)
         self.files: Final = FileRequests(self.peers, self.limits, files or {})
         self.admission: Final = Admission(
             self.log,
@@ -150,6 +154,7 @@ class Room:
             ask=ask,
             join=self._join,
             identity=identity,
+            trusts_loopback=trusts_loopback,
         )
         self.deed: HostRecord | None = None
         self._handlers = FrameHandlers(self.log, self.peers, self.quotas, self.files, self.limits)
@@ -167,6 +172,11 @@ class Room:
     def state(self) -> RoomState:
         """The state after the last event, durable or not."""
         return self.log.state
+
+    @property
+    def failure(self) -> str:
+        """Why the log can't be written now, as members are told; empty if it can."""
+        return self._trouble
 
     def open(
         self,
@@ -433,6 +443,18 @@ class Room:
             if peer.stage is not Stage.LEAVING:
                 peer.until = last if peer.stage is Stage.JOINED else 0
                 self.peers.dismiss(peer, "suspended", self._closed, final=True)
+
+    def release(self) -> None:
+        """Disconnect all, members once they have what is durable; nothing is recorded.
+
+        They come back by themselves to a host who continues this log.
+        """
+        for peer in self.peers:
+            if peer.stage is not Stage.LEAVING:
+                peer.until = self.log.durable if peer.stage is Stage.JOINED else 0
+                peer.stage = Stage.LEAVING
+            self.peers.leave(peer)
+        self.peers.mark_ready()
 
     # -- coming and going
 

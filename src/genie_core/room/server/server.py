@@ -8,37 +8,36 @@ import socket
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
-from functools import partial
 from types import TracebackType
 from typing import Final, Protocol, Self, TypeAlias
 
 from websockets.asyncio.server import Server
 
+from genie_core.logging import ROOM_LOGGED
 from genie_core.room.protocol.address import DEFAULT_PORT, LOOPBACK, Address
 from genie_core.room.protocol.codec import ServerEncoder
 from genie_core.room.protocol.errors import ConnectionLost, FrameError
 from genie_core.room.protocol.events import Copied, Event, FileRef
 from genie_core.room.protocol.founding import Founding
-from genie_core.room.protocol.frames import (
-    ServerFrame,
-)
+from genie_core.room.protocol.frames import ClientFrame, ServerFrame
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.security.certificate import Certificate
 from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite_tokens import InviteTokens
+from genie_core.room.server.counters import Counters
 from genie_core.room.server.file_requests import FileJob
 from genie_core.room.server.file_worker import FileWorker
 from genie_core.room.server.log import Superseded
 from genie_core.room.server.log_window import ReadEvents
 from genie_core.room.server.peer_writer import PeerWriter
 from genie_core.room.server.peers import ARRIVING, Peer, Stage
-from genie_core.room.server.quotas import Quotas
+from genie_core.room.server.quotas import Quotas, StrangerQuotas
 from genie_core.room.server.room import Room
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.connection import ClientConnection, PeerConnection, memory_pair
 from genie_core.room.transport.hardening import HalfOpenLimiter
-from genie_core.room.transport.websocket import bind, listen
+from genie_core.room.transport.websocket import Packer, bind, listen
 from genie_core.runtime.tasks import start_task
 
 RETRY_FIRST: Final = 0.2
@@ -103,6 +102,9 @@ class RoomServer:
     in good order; closing without it looks like a crash to the members. One task writes the log;
     each connection has a task that reads and one that writes, so that no member waits for another.
 
+    Strangers need one of the `passes`; unless it `trusts_loopback`, also those who connect from this
+    machine, where a reverse proxy or a tunnel may forward anyone.
+
     Once another process writes the log, `superseded` is set and all connections are dropped, so
     that members look for that process; then `close` it.
     """
@@ -121,6 +123,7 @@ class RoomServer:
         passes: InviteTokens | None = None,
         keep_passes: KeepPasses | None = None,
         ask: bool = False,
+        trusts_loopback: bool = True,
         files: FileWorker | None = None,
         base: RoomState | None = None,
         past: ReadEvents | None = None,
@@ -130,6 +133,8 @@ class RoomServer:
         limits: Limits | None = None,
         stall_timeout: float = 10.0,
         clock: Callable[[], float] = time.time,
+        counters: Counters | None = None,
+        strangers: StrangerQuotas | None = None,
     ) -> None:
         self._files = files
         self.room = Room(
@@ -139,10 +144,13 @@ class RoomServer:
             limits=limits,
             passes=passes,
             ask=ask,
+            trusts_loopback=trusts_loopback,
             files=files.known if files is not None else None,
             base=base,
             past=past,
             identity=identity,
+            counters=counters,
+            strangers=strangers,
         )
         self._append = append
         self._host = host
@@ -158,7 +166,7 @@ class RoomServer:
         """The token in the hello of the host's own client."""
         self._stall_timeout = stall_timeout
         self._clock = clock
-        self._encoder = ServerEncoder()
+        self._packer: Packer[ServerFrame] = Packer(ServerEncoder(), masked=False)
         self._gate = HalfOpenLimiter(self.room.limits.half_open)
         self._listeners: list[Server] = []
         self._writers: dict[int, PeerWriter] = {}
@@ -233,12 +241,11 @@ class RoomServer:
             await listen(
                 sock,
                 self._gate,
-                partial(self._serve_connection, patience=self._stall_timeout),
-                self._encoder,
+                self.serve,
                 frame_bytes=self.room.limits.frame_bytes,
                 open_timeout=self.room.limits.handshake,
                 certificate=self._certificate,
-                begin=lambda source: self.room.quotas.begin(source, self._clock()),
+                begin=lambda source: self.room.quotas.strangers.begin(source, self._clock()),
             )
         )
         return Address(str(name[0]), int(name[1]))
@@ -256,7 +263,7 @@ class RoomServer:
         if self._closing:
             far.abort()
             return near
-        task = start_task(self._serve_connection(far), name="local member")
+        task = start_task(self.serve(far), name="local member")
         self._local.add(task)
         task.add_done_callback(self._local.discard)
         return near
@@ -287,6 +294,26 @@ class RoomServer:
         await self.close()
         return not self.room.log.pending()
 
+    async def stop(self, grace: float = 5.0) -> bool:
+        """Stop so that members come back once this log is served again.
+
+        Writes what is pending, sends what is durable, and disconnects within about `grace` seconds;
+        returns whether everything is on disk. That connections end is not recorded.
+        """
+        with suppress(TimeoutError):
+            async with asyncio.timeout(grace):
+                await self._all_written()
+                self._release()
+                await self._empty.wait()
+        self._release()
+        await self.close()
+        return not self.room.log.pending()
+
+    def _release(self) -> None:
+        self._closing = True
+        self.room.release()
+        self._dispatch()
+
     async def close(self) -> None:
         """Stop at once; events that are not on disk were never acknowledged."""
         self._closing = True
@@ -303,6 +330,7 @@ class RoomServer:
         self._listeners.clear()
         if self._local:
             await asyncio.wait(self._local)
+        await self._empty.wait()
         committer, self._committer = self._committer, None
         if committer is not None:
             committer.cancel()
@@ -312,6 +340,7 @@ class RoomServer:
 
     async def _commit_forever(self) -> None:
         """Write pending events until the log fails for good."""
+        ROOM_LOGGED.set(self.state.room)
         while not self.room.log.refusal:
             await self._unwritten.wait()
             self._unwritten.clear()
@@ -329,17 +358,19 @@ class RoomServer:
 
     async def _write(self) -> None:
         """Write all pending events; events of one write are a group."""
-        delay = RETRY_FIRST
+        delay, counters = RETRY_FIRST, self.room.peers.counters
         while events := self.room.log.pending():
             try:
                 await self._append(events)
                 self.room.commit(events[-1].seq)
+                counters.appended(len(events), self._clock() - events[0].at)
             except Superseded:
                 logger.warning("another process hosts this room now", exc_info=True)
                 self._give_way()
                 return
             except Exception as error:  # the room must live on, and tries again
                 logger.warning("writing the log failed", exc_info=True)
+                counters.failures += 1
                 if _is_final(error):
                     self.room.refuse_all(LOG_REFUSES.format(_reason(error)))
                     self._dispatch()
@@ -400,16 +431,24 @@ class RoomServer:
 
     # -- connections
 
-    async def _serve_connection(
+    async def serve(
         self,
         link: PeerConnection,
         source: str = "",
         channel: str | None = None,
         let_in: Callable[[], None] | None = None,
         *,
-        patience: float | None = None,
+        first: ClientFrame | None = None,
+        until: float | None = None,
     ) -> None:
-        """Serve one connection until it ends."""
+        """Serve one connection until it ends.
+
+        `first` is a frame that the caller has received from it; `until` is when, on the event loop's
+        clock, it has to be authenticated. The other arguments are those of `Attend`.
+        """
+        patience = None if channel is None else self._stall_timeout
+        link.encode_with(self._packer)
+        ROOM_LOGGED.set(self.state.room)
         peer = self.room.connect(source, channel)
         writer = self._writers[peer.id] = PeerWriter(self.room, peer, link)
         self._empty.clear()
@@ -419,7 +458,9 @@ class RoomServer:
         try:
             async with asyncio.TaskGroup() as tasks:  # reads in this task, writes in another
                 writing = tasks.create_task(writer.run(patience))
-                reason = await self._read(peer, link, let_in)
+                if until is None:
+                    until = asyncio.get_running_loop().time() + self.room.limits.handshake
+                reason = await self._read(peer, link, let_in, first, until)
                 writing.cancel()
             if not writing.cancelled():
                 reason = writing.result() or reason
@@ -435,10 +476,17 @@ class RoomServer:
                 self._empty.set()
 
     async def _read(
-        self, peer: Peer, link: PeerConnection, let_in: Callable[[], None] | None
+        self,
+        peer: Peer,
+        link: PeerConnection,
+        let_in: Callable[[], None] | None,
+        first: ClientFrame | None,
+        until: float,
     ) -> str:
         """Read frames until the connection ends; return why."""
-        until = asyncio.get_running_loop().time() + self.room.limits.handshake
+        if first is not None:
+            self.room.receive(peer, first, self._clock())
+            self._dispatch()
         meter = link.on_arrival = _Meter(self.room.quotas, peer, link, self._clock)
         while True:
             deadline = until if peer.stage in ARRIVING else None

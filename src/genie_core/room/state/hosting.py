@@ -5,13 +5,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from genie_core.room.protocol.errors import UnprovenHost
+from genie_core.room.protocol.events import Event, HostStarted, RoomCreated
 from genie_core.room.protocol.frames import Challenge
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.security.founding import hash_in, is_founding_of
 from genie_core.room.security.host_records import is_valid
-from genie_core.room.state.proofs import view_of
-from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.proofs import NOT_HEIR, objection, view_of
+from genie_core.room.state.room_state import IllegalEvent, RoomState
 from genie_core.room.state.succession import ChainView
 
 BREAK: Final = 10.0
@@ -44,6 +46,55 @@ def others_may_host(state: RoomState, key: str) -> bool:
         given.add(closed.deed.key)
     entitled = {each.key for each in state.people.values() if state.members.entitled(each.key)}
     return bool((given | entitled) - {key})
+
+
+def refuse_other_room(state: RoomState, event: Event, room: str) -> None:
+    """Refuse an event that makes this another room, or gives it a host who may not host it.
+
+    `state` is that before the event, `room` the id that the host claimed. A log may begin with the
+    ids of rooms that it was copied from.
+
+    Raises:
+        IllegalEvent: it gives the room another id.
+        UnprovenHost: its host may not host it.
+    """
+    body = event.body
+    if event.seq <= state.head or not isinstance(body, RoomCreated | HostStarted):
+        return
+    if room and state.room == room and body.room not in ("", room):
+        raise IllegalEvent(f"event {event.seq} gives this room another id")
+    why = objection(state, event)
+    if isinstance(body, RoomCreated):
+        if why:
+            raise UnprovenHost("the host", why)
+    elif not _may_be_first(state, body):
+        raise UnprovenHost(body.host, NOT_HEIR)
+    elif why and not state.unreadable:  # else the entry that lets them host may be lost
+        raise UnprovenHost(body.host, why)
+
+
+def _may_be_first(state: RoomState, started: HostStarted) -> bool:
+    """Whether the first host is the founder, even if entries before are damaged."""
+    founding = state.founding
+    if founding is None or state.succession.host or started.founding is not None:
+        return True
+    return started.key == founding.key
+
+
+def refuse_false_claim(state: RoomState, claim: "Claim | None", room: str) -> None:
+    """Refuse a host whose log is not of the room that it claims, or names another host.
+
+    `state` includes all that the host had at its welcome.
+
+    Raises:
+        UnprovenHost: the log contradicts the claim.
+    """
+    if claim is None or not claim.key:
+        return
+    is_room = state.room == room and state.founding == claim.challenge.founding
+    if not is_room or (state.founding is not None and state.host_key != claim.key):
+        host = state.host or "another person"
+        raise UnprovenHost("the host", f"its log is another room's, or says that {host} hosts it")
 
 
 @dataclass(frozen=True, slots=True)

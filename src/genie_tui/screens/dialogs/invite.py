@@ -11,7 +11,6 @@ from textual.content import Content
 from textual.widgets import Static
 
 from genie_core.errors import GenieError
-from genie_core.room.protocol.address import LOOPBACK
 from genie_core.room.protocol.errors import InvalidInvite
 from genie_core.room.protocol.events import Role
 from genie_core.room.security.invite import read_invite
@@ -82,7 +81,8 @@ class InviteScreen(Dialog[Terms]):
     """Shows an invite and copies it at once. Returns its terms when closed.
 
     It may differ from the invite that the host gives to everyone. `renew` replaces all invites and
-    returns the terms of the new one; None if it comes later, by `take`.
+    returns the terms of the new one; None if it comes later, by `take`. Without `takes_invites`,
+    there are no people who need one.
     """
 
     CSS_PATH = "invite.tcss"
@@ -95,9 +95,12 @@ class InviteScreen(Dialog[Terms]):
         address: str,
         terms: Terms,
         clock: Callable[[], float],
+        *,
+        takes_invites: bool = True,
     ) -> None:
         super().__init__()
         self._renew = renew
+        self._takes_invites = takes_invites
         self._title = title
         self._address = address
         self._terms = terms
@@ -159,7 +162,7 @@ class InviteScreen(Dialog[Terms]):
         self.query_one("#invite-title", Static).update(f"Invite to {title}")
         none = _NO_INVITE.format(key=keymap_of(self).text(Scope.INVITE, "new"))
         self.query_one("#invite-string", Static).update(
-            invite or (_ONLY_HERE.format(self._port) if self._is_local else none)
+            invite or (none if self._takes_invites else _ONLY_HERE.format(self._port))
         )
         self.query_one(DialogKeys).list(self._keys())
         about = self.query_one("#invite-about", Static)
@@ -168,17 +171,13 @@ class InviteScreen(Dialog[Terms]):
         self._show_code()
 
     @property
-    def _is_local(self) -> bool:
-        return self._address.startswith((LOOPBACK, "[::1]"))
-
-    @property
     def _port(self) -> str:
         return self._address.rpartition(":")[2]
 
     def _keys(self) -> Content:
         """List the keys that do something: without an invite there is none to copy."""
         needless = set[str]() if self._terms.invite else {"copy"}
-        needless |= {"renew"} if self._is_local else set()
+        needless |= set() if self._takes_invites else {"renew"}
         listed = keymap_of(self).actions(Scope.INVITE)
         return key_list(each for each in listed if each.run not in needless)
 

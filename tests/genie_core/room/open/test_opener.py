@@ -19,7 +19,8 @@ from tests.genie_core.room.live_room import Ear
 from genie_core.datastore import path_name
 from genie_core.room.client.events import CopyRead, RoomEvent
 from genie_core.room.client.model import ConnectionState, PendingMessage
-from genie_core.room.open.host import HostedRoom, NotYours, serve_room
+from genie_core.room.open.host import HostedRoom, serve_room
+from genie_core.room.open.hosting import NotYours
 from genie_core.room.open.identities import identity_of_person
 from genie_core.room.open.join import NowhereHosted
 from genie_core.room.open.opener import NothingToResume, RoomOpener, StillHosted
@@ -105,7 +106,7 @@ def an_hour_later(monkeypatch: pytest.MonkeyPatch) -> None:
     def later(state: RoomState, name: str, key: str, met: float, now: float) -> float | None:
         return turn_of(state, name, key, met, now + 3_600)
 
-    monkeypatch.setattr("genie_core.room.open.host.turn_of", later)
+    monkeypatch.setattr("genie_core.room.open.hosting.turn_of", later)
 
 
 async def said(speaker: JoinedRoom, hearer: JoinedRoom, ear: Ear, text: str) -> None:
@@ -327,6 +328,23 @@ async def test_coming_back_goes_on_from_the_copy(tmp_path: Path) -> None:
             assert [event.seq for event in ear.events] == list(range(1, ben.state.head + 1))
             head = ben.state.head
         assert log_of(tmp_path, "ben")[:head] == log_of(tmp_path)[:head]
+
+
+async def test_a_room_of_this_machine_may_demand_an_invite_all_the_same(tmp_path: Path) -> None:
+    settings = Settings(local=True, trust_loopback=False)
+    async with joined("ann", NewRoom("First"), tmp_path / "a", settings) as (ann, _):
+        refused = RoomOpener("ben", LOCAL, places(tmp_path / "b"))
+        with pytest.raises(RoomRefused, match="invite"):
+            await refused.enter(JoinRoom(ann.hosting.address, guest=True), Ear())
+        assert ann.hosting.invites is not None
+        way = JoinRoom(ann.hosting.invites.invite, guest=True)
+        async with joined("ben", way, tmp_path / "b"):
+            pass
+        async with joined("ben", JoinRoom(ann.hosting.address, guest=True), tmp_path / "b") as (
+            ben,
+            _,
+        ):
+            assert ben.title == "First"
 
 
 async def test_another_room_at_a_known_address_is_simply_another_room(tmp_path: Path) -> None:

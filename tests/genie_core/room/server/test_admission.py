@@ -285,6 +285,18 @@ def test_a_second_terminal_without_an_engine_makes_nobody_a_guest() -> None:
 # -- invites
 
 
+def test_strangers_on_loopback_need_an_invite_where_it_is_not_trusted() -> None:
+    passes = InviteTokens()
+    bench = Bench(passes=passes, trusts_loopback=False)
+    _, answers = bench.meet("alice")
+    assert only_refusal(answers).code == "no_invite"
+    first, answers = bench.meet("alice", ticket=ticket_of(passes.issue(0.0)))
+    assert refusals(answers) == []
+    bench.lose(first)
+    _, answers = bench.meet("alice")
+    assert refusals(answers) == []  # a key that the room knows is enough
+
+
 def test_strangers_from_beyond_the_machine_need_an_invite() -> None:
     passes = InviteTokens()
     open_ = passes.issue(0.0)

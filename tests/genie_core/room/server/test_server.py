@@ -483,6 +483,7 @@ async def test_a_peer_that_never_reads_is_dropped_and_delays_nobody() -> None:
                 await alice.seen.until(
                     lambda r: MemberLeft("sleepy", "too slow") in [e.body for e in r.events]
                 )
+            assert server.room.peers.counters.evicted == {"slow": 1}
             await bob.seen.until(lambda _: not bob.client.messages.pending)
 
 

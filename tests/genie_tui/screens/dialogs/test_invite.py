@@ -146,6 +146,15 @@ async def test_without_an_open_invite_it_says_so(joined: ScriptedJoinedRoom) -> 
         assert pilot.app.clipboard == ""
 
 
+async def test_where_all_invites_have_ended_a_key_makes_one(joined: ScriptedJoinedRoom) -> None:
+    invites = ScriptedInvites("")
+    invites.takes_invites = True
+    joined.hosting.invites = invites
+    async with in_room(joined) as (_, pilot):
+        screen = await to_invite(pilot)
+        assert "to make one" in shown(screen, "#invite-string")
+
+
 def test_terms_say_whom_it_lets_in() -> None:
     assert "Anyone who has it" in Terms().text
     assert "One person" in Terms(once=True).text
