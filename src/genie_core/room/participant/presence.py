@@ -275,7 +275,7 @@ class HostPresence:
         """Replace all invites by a new one, as `issue` does. Members stay."""
         made = self._passes.renew(self._clock(), uses=uses, lifetime=lifetime, role=role)
         self._file.save(self._passes, voids=True)
-        return "" if self._local else self._written(made)
+        return self._written(made) if self.takes_invites else ""
 
     def void(self) -> None:
         """Void all invites. Members stay."""

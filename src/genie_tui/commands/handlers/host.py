@@ -49,16 +49,26 @@ def invite(context: RoomContext, options: InviteOptions = SHOWN) -> None:
         return
 
     context.start(_note_shared(context, joined.saved), "shared")
-    _show_invite(context, partial(renewed, hosting, ANOTHER, time()))
+    renew = partial(renewed, hosting, ANOTHER, time())
+    _show_invite(context, renew, takes_invites=hosting.takes_invites)
 
 
-def _show_invite(context: RoomContext, renew: Callable[[], Terms | None]) -> None:
+def _show_invite(
+    context: RoomContext, renew: Callable[[], Terms | None], *, takes_invites: bool = True
+) -> None:
     def remember(terms: Terms | None) -> None:
         context.invite_terms = terms or context.invite_terms
 
     joined = context.joined
     title, address = joined.state.title, joined.hosting.address
-    dialog = InviteScreen(renew, title, address, context.invite_terms, context.clock)
+    dialog = InviteScreen(
+        renew,
+        title,
+        address,
+        context.invite_terms,
+        context.clock,
+        takes_invites=takes_invites,
+    )
     _ = context.screen.app.push_screen(dialog, remember)
 
 

@@ -81,7 +81,8 @@ class InviteScreen(Dialog[Terms]):
     """Shows an invite and copies it at once. Returns its terms when closed.
 
     It may differ from the invite that the host gives to everyone. `renew` replaces all invites and
-    returns the terms of the new one; None if it comes later, by `take`.
+    returns the terms of the new one; None if it comes later, by `take`. Without `takes_invites`,
+    there are no people who need one.
     """
 
     CSS_PATH = "invite.tcss"
@@ -94,9 +95,12 @@ class InviteScreen(Dialog[Terms]):
         address: str,
         terms: Terms,
         clock: Callable[[], float],
+        *,
+        takes_invites: bool = True,
     ) -> None:
         super().__init__()
         self._renew = renew
+        self._takes_invites = takes_invites
         self._title = title
         self._address = address
         self._terms = terms
@@ -158,7 +162,7 @@ class InviteScreen(Dialog[Terms]):
         self.query_one("#invite-title", Static).update(f"Invite to {title}")
         none = _NO_INVITE.format(key=keymap_of(self).text(Scope.INVITE, "new"))
         self.query_one("#invite-string", Static).update(
-            invite or (none if self._hosting.takes_invites else _ONLY_HERE.format(self._port))
+            invite or (none if self._takes_invites else _ONLY_HERE.format(self._port))
         )
         self.query_one(DialogKeys).list(self._keys())
         about = self.query_one("#invite-about", Static)
@@ -173,7 +177,7 @@ class InviteScreen(Dialog[Terms]):
     def _keys(self) -> Content:
         """List the keys that do something: without an invite there is none to copy."""
         needless = set[str]() if self._terms.invite else {"copy"}
-        needless |= set() if self._hosting.takes_invites else {"renew"}
+        needless |= set() if self._takes_invites else {"renew"}
         listed = keymap_of(self).actions(Scope.INVITE)
         return key_list(each for each in listed if each.run not in needless)
 
