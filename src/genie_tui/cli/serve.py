@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from genie_core.room.security.identity import words
 from genie_core.runtime.tasks import start_task
+from genie_core.serve.admin.server import administered
 from genie_core.serve.config import CONFIG_NAME, ServeConfig, read_config
 from genie_core.serve.errors import CannotServe
 from genie_core.serve.http import serve_ops
@@ -56,7 +57,8 @@ async def _serve(service: Service, out: TextIO) -> None:
         systemd.tell(READY)
         out.write(f"{safe_line(_summary(service))}\n")
         out.flush()
-        await told.wait()
+        async with administered(service, told.set):
+            await told.wait()
         systemd.tell(STOPPING)
         await service.stop()
 
