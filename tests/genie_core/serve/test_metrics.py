@@ -63,6 +63,9 @@ async def test_members_who_talk_and_strangers_who_are_refused_are_counted(tmp_pa
         assert now["genie_append_seconds_count"] <= now["genie_events_total"]
         assert now["genie_append_seconds_count"] == now["genie_append_seconds_bucket +Inf"]
         assert now["genie_append_seconds_sum"] > 0
+        assert 0 < before["genie_disk_bytes"] < now["genie_disk_bytes"]
+        assert now["genie_disk_bytes"] < now["genie_disk_limit_bytes"]
+        assert now["genie_disk_free_bytes"] > 0
         assert now["process_open_fds"] > 0
 
 
@@ -88,6 +91,15 @@ async def test_members_count_until_they_leave(tmp_path: Path) -> None:
         await service.archive(room.saved.id)
         now = await scrape(ops)
         assert (now["genie_members"], now["genie_connections_behind"]) == (0, 0)
+
+
+async def test_a_room_at_its_limit_is_counted_and_leaves_the_service_ready(tmp_path: Path) -> None:
+    async with serving(tmp_path) as service, serve_ops(service, ANYWHERE) as ops:
+        room, _ = await service.create("Standup"), await service.create("Other")
+        service.quota.share(room.saved.id).note_files(service.config.limits.room_disk)
+        now = await scrape(ops)
+        assert (now["genie_rooms full"], now["genie_rooms open"]) == (1, 1)
+        assert (await ask(ops, "/readyz"))[0] == 200
 
 
 async def test_metrics_are_there_before_a_service_starts(tmp_path: Path) -> None:
