@@ -70,10 +70,11 @@ def _of_rooms(rooms: list[Room], service: Service) -> Iterator[Metric]:
 
 
 def _of_connections(rooms: list[Room], service: Service) -> Iterator[Metric]:
-    is_serving, counters = service.is_serving, service.counters
-    text = "Open connections, authenticated or not"
-    count = service.listener.connections if is_serving else 0
-    yield GaugeMetricFamily("genie_connections", text, count)
+    counters, listener = service.counters, service.listener if service.is_serving else None
+    authenticated, others = (listener.members, listener.unauthenticated) if listener else (0, 0)
+    text = "Open connections: members' and administrators', and others that may become that"
+    states = {"authenticated": authenticated, "unauthenticated": others}
+    yield _labelled(GaugeMetricFamily, "genie_connections", text, states, "state")
     behind = sum(peer.position < room.log.durable for room in rooms for peer in room.peers.members)
     text = "Members' connections that have not been sent all durable events"
     yield GaugeMetricFamily("genie_connections_behind", text, behind)
@@ -81,7 +82,7 @@ def _of_connections(rooms: list[Room], service: Service) -> Iterator[Metric]:
     text = "Members' connections that the service ended"
     yield _labelled(CounterMetricFamily, "genie_evictions", text, _all(counters.evicted), "reason")
     refused = _all(counters.refused)
-    refused["crowded_out"] = service.listener.crowded_out if is_serving else 0
+    refused["crowded_out"] = listener.crowded_out if listener else 0
     text = "Connections that were refused before they were a member's"
     yield _labelled(CounterMetricFamily, "genie_refusals", text, refused, "reason")
 
