@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import resource
+import shutil
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, suppress
@@ -23,7 +24,8 @@ from genie_core.room.transport.websocket import bind
 from genie_core.runtime.tasks import start_task
 from genie_core.serve.config import ServeConfig
 from genie_core.serve.errors import CannotServe, NoSuchRoom, RoomUnavailable
-from genie_core.serve.served_room import RoomHost, ServedRoom, ids_of
+from genie_core.serve.served_room import PASSES, ROOM, RoomHost, ServedRoom, ids_of, share_record
+from genie_core.serve.shards import ELSEWHERE, Shards
 from genie_core.serve.stores.store import SharedStore
 from genie_core.sessions.catalog import Catalog, Listing
 from genie_core.sessions.lock import SessionInUse, hold
@@ -41,6 +43,8 @@ LOOK_AROUND: Final = 30.0
 ARCHIVED: Final = "this room is archived; an administrator of the service can open it again"
 REASON: Final = "the room was archived"
 STOPPED: Final = "the service was stopped"
+
+STANDS_BY: Final = "another machine of this service hosts it; ask that one"
 
 EVERYWHERE: Final = ("", "0.0.0.0", "::")  # noqa: S104 - compared with, not bound to
 FILES: Final = 1_048_576
@@ -69,11 +73,15 @@ class Service:
         self.store: Final = store
         self.catalog: Final = Catalog(locations.sessions)
         self.problems: dict[str, str] = {}
+        self._archived_ids: dict[str, tuple[str, ...]] = {}
         self._clock = clock
         self._rooms: dict[str, ServedRoom] = {}
         self._hosts: tuple[str, ...] = ()
         self._changing = asyncio.Lock()
         self._resources = AsyncExitStack()
+        self._shards: Shards | None = None
+        if store is not None and config.store is not None:
+            self._shards = Shards(store, config.store.shards, locations.sessions, self)
         self.host: RoomHost
         self.listener: RoomListener
         self.address: Address
@@ -122,10 +130,19 @@ class Service:
             self._given_addresses(),
             listener.strangers,
             self._clock,
+            self.store,
         )
         self._hosts = await self._look_around()
-        resources.push_async_callback(self._close_all)
-        await self._open_all(await asyncio.to_thread(self.catalog.all))
+        if self._shards is not None and self.store is not None:
+            listener.elsewhere = ELSEWHERE
+            await self.store.check()
+            resources.push_async_callback(self._shards.release)
+            resources.push_async_callback(self._close_all)
+            resources.push_async_callback(self._shards.stop)
+            self._shards.start()
+        else:
+            resources.push_async_callback(self._close_all)
+            await self._open_all(await asyncio.to_thread(self.catalog.all))
         await listener.listen(sock=sock)
         if not self.host.addresses:
             watch = start_task(self._watch(), name="own addresses")
@@ -161,19 +178,15 @@ class Service:
         """
         async with self._changing:
             self._check_space()
-            name = self.host.name
-            saved = await asyncio.to_thread(
-                self.catalog.create, title, self._clock(), host=name, name=name
-            )
-            return await self._open(saved)
+            return await self._open(await asyncio.to_thread(self._create, title))
 
     async def archive(self, room: str) -> None:
         """Suspend a room; its folder stays, and those who try to join hear that it is archived."""
         async with self._changing:
             served = self.room(room)
-            await asyncio.to_thread(served.saved.update, archived=True)
+            await self._update(served.saved, archived=True)
             await self._close(room, partial(served.suspend, REASON))
-            self.listener.refuse(ARCHIVED, *served.ids)
+            self.refuse_archived(served.saved)
 
     async def unarchive(self, room: str) -> ServedRoom:
         """Open an archived room again.
@@ -187,7 +200,8 @@ class Service:
             saved = await asyncio.to_thread(self._archived, room)
             self._check_space()
             served = await self._open(saved)
-            await asyncio.to_thread(saved.update, archived=False)
+            await self._update(saved, archived=False)
+            self._archived_ids.pop(room, None)
             return served
 
     async def delete(self, room: str) -> None:
@@ -202,9 +216,13 @@ class Service:
             if room in self._rooms:
                 raise RoomUnavailable(f"the room {room} is open; archive it first")
             saved = await asyncio.to_thread(self._archived, room)
+            if self.store is not None:
+                await _remove_shared(self.store, room)
             await asyncio.to_thread(trash, saved.folder)
             self.listener.remove(*ids_of(saved.metadata))
             self.problems.pop(room, None)
+
+    # -- rooms that several machines share
 
     async def open_room(self, room: str) -> ServedRoom:
         """Open a room that this process is to host; its folder is here.
@@ -212,17 +230,33 @@ class Service:
         Raises:
             GenieError: it can't be opened.
         """
-        async with self._changing:
-            if room in self._rooms:
-                return self._rooms[room]
-            return await self._open(await asyncio.to_thread(self.catalog.find, room))
+        if room in self._rooms:
+            return self._rooms[room]
+        self._check_space()
+        return await self._open(await asyncio.to_thread(self.catalog.find, room))
 
-    async def close_room(self, room: str) -> None:
-        """Stop hosting a room that another process may host from now on; members go there."""
-        async with self._changing:
-            if served := self._rooms.get(room):
-                self.listener.remove(*served.ids)
-                await self._close(room, served.close)
+    async def drop_rooms(self, is_among: Callable[[str], bool]) -> None:
+        """Stop serving rooms at once, because another machine hosts them or may do so."""
+        for room, ids in list(self._archived_ids.items()):
+            if is_among(room):
+                del self._archived_ids[room]
+                self.listener.remove(*ids)
+        async with asyncio.TaskGroup() as tasks:
+            for id_, served in list(self._rooms.items()):
+                if is_among(id_):
+                    served.server.give_way()
+                    self.listener.remove(*served.ids)
+                    tasks.create_task(self._close(id_, served.drop))
+
+    def refuse_archived(self, saved: SavedSession) -> None:
+        """Say to those who try to join a room that it is archived."""
+        self._archived_ids[saved.id] = ids_of(saved.metadata)
+        self.listener.refuse(ARCHIVED, *ids_of(saved.metadata))
+
+    def note_problem(self, room: str, error: GenieError) -> None:
+        """Report why a room can't be opened."""
+        logger.warning("the room %s can't be opened: %s", room, error)
+        self.problems[room] = str(error)
 
     async def _open_all(self, listings: Iterable[Listing]) -> None:
         gate = asyncio.Semaphore(OPENED_AT_ONCE)
@@ -233,8 +267,7 @@ class Service:
                     self._check_space()
                     await self._open(await asyncio.to_thread(self.catalog.find, listing.id))
                 except GenieError as error:
-                    logger.warning("the room %s can't be opened: %s", listing.id, error)
-                    self.problems[listing.id] = str(error)
+                    self.note_problem(listing.id, error)
 
         async with asyncio.TaskGroup() as tasks:
             for listing in listings:
@@ -250,14 +283,22 @@ class Service:
 
     async def _open(self, saved: SavedSession) -> ServedRoom:
         room = await ServedRoom.open(saved, self.host, self._hosts)
+        if self._shards is not None and not self._shards.has(saved.id):  # lost meanwhile
+            await room.drop()
+            raise RoomUnavailable(f"the room {saved.id} is not here: {STANDS_BY}")
         self._rooms[saved.id] = room
         self.problems.pop(saved.id, None)
         self.listener.add(room.server.serve, *room.ids)
+        if self._shards is not None:
+            self._shards.watch(saved.id, room)
         return room
 
     async def _close(self, room: str, close: Callable[[], Awaitable[None]]) -> None:
         """Close a room; one whose end can't be written is closed as well."""
-        del self._rooms[room]
+        if self._rooms.pop(room, None) is None:
+            return
+        if self._shards is not None:
+            self._shards.unwatch(room)
         try:
             await close()
         except GenieError as error:
@@ -275,10 +316,29 @@ class Service:
                 f"{most} rooms are open, which is the limit; archive one, or set limits.rooms"
             )
 
+    def _create(self, title: str) -> SavedSession:
+        """Create the folder of a new room, whose shard this process hosts. Blocks."""
+        name, now = self.host.name, self._clock()
+        if self._shards is not None and not self._shards.held:
+            raise RoomUnavailable(f"no room can be created here: {STANDS_BY}")
+        while True:
+            saved = self.catalog.create(title, now, host=name, name=name)
+            if self._shards is None or self._shards.has(saved.id):
+                return saved
+            shutil.rmtree(saved.folder)
+
+    async def _update(self, saved: SavedSession, **changes: bool) -> None:
+        """Change fields of a room's record, here and in the store."""
+        await asyncio.to_thread(partial(saved.update, **changes))
+        if self.store is not None:
+            await share_record(saved, self.store)
+
     def _archived(self, room: str) -> SavedSession:
         """Return a room that is not open, by its folder. Blocks."""
         if room not in self.catalog.ids():
             raise NoSuchRoom(room)
+        if self._shards is not None and not self._shards.has(room):
+            raise RoomUnavailable(f"the room {room} is not here: {STANDS_BY}")
         return self.catalog.find(room)
 
     def _is_me(self, name: str) -> bool:
@@ -289,6 +349,11 @@ class Service:
     def _credentials(self) -> tuple[Identity, Certificate]:
         """Load the key and the certificate. Blocks."""
         config, locations = self.config, self.locations
+        if self.store is not None and (config.key is None or config.certificate is None):
+            raise CannotServe(
+                "with [store], all machines need the same key and certificate: give them as `key` "
+                "and `certificate`"
+            )
         if config.key is not None:
             identity = load_identity(config.key)
         else:
@@ -316,6 +381,14 @@ class Service:
                 self._hosts = hosts
                 for room in self._rooms.values():
                     room.presence.state(hosts)
+
+
+async def _remove_shared(store: SharedStore, room: str) -> None:
+    """Remove all of a room that is in a store; its record first, so that no machine opens it."""
+    for key in (f"{ROOM}{room}", f"{PASSES}{room}"):
+        await store.documents.remove(key)
+    await store.remove_log(room)
+    await store.objects.remove(room)
 
 
 def raise_file_limit() -> None:

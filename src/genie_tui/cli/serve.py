@@ -13,6 +13,7 @@ from genie_core.logging import configure_logging
 from genie_core.room.security.identity import words
 from genie_core.serve.config import CONFIG_NAME, ServeConfig, read_config
 from genie_core.serve.service import Service
+from genie_core.serve.stores.opening import open_store
 from genie_core.settings.locations import Locations
 from genie_tui.cli.output import safe_line
 
@@ -23,7 +24,7 @@ def run_serve(options: argparse.Namespace, locations: Locations, out: TextIO) ->
     """Serve until a signal arrives, and stop in good order; another signal ends at once."""
     config = _config(options, locations)
     with configure_logging():
-        asyncio.run(_serve(Service(config, locations), out))
+        asyncio.run(_serve(config, locations, out))
     return 0
 
 
@@ -34,15 +35,21 @@ def _config(options: argparse.Namespace, locations: Locations) -> ServeConfig:
     return replace(config, **{name: value for name, value in given.items() if value is not None})
 
 
-async def _serve(service: Service, out: TextIO) -> None:
+async def _serve(config: ServeConfig, locations: Locations, out: TextIO) -> None:
     loop, told = asyncio.get_running_loop(), asyncio.Event()
     for number in SIGNALS:
         loop.add_signal_handler(number, partial(_hear, number, told))
-    await service.start()
-    out.write(f"{safe_line(_summary(service))}\n")
-    out.flush()
-    await told.wait()
-    await service.stop()
+    store = await open_store(config.store) if config.store is not None else None
+    try:
+        service = Service(config, locations, store=store)
+        await service.start()
+        out.write(f"{safe_line(_summary(service))}\n")
+        out.flush()
+        await told.wait()
+        await service.stop()
+    finally:
+        if store is not None:
+            await store.aclose()
 
 
 def _hear(number: int, told: asyncio.Event) -> None:
