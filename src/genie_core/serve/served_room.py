@@ -16,6 +16,7 @@ from genie_core.room.protocol.events import Role
 from genie_core.room.security.certificate import Certificate
 from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite_tokens import InviteTokens
+from genie_core.room.server.counters import Counters
 from genie_core.room.server.file_worker import open_file_worker
 from genie_core.room.server.log import Log
 from genie_core.room.server.quotas import StrangerQuotas
@@ -46,6 +47,7 @@ class RoomHost:
     address: Address
     addresses: tuple[Address, ...]
     strangers: StrangerQuotas
+    counters: Counters
     clock: Callable[[], float] = time.time
     store: SharedStore | None = None
 
@@ -117,6 +119,7 @@ class ServedRoom:
                 limits=limits,
                 clock=host.clock,
                 strangers=host.strangers,
+                counters=host.counters,
             )
             opened.log.memory = server.room.log.remembered
             resources.push_async_callback(server.close)

@@ -19,6 +19,7 @@ from genie_core.room.protocol.address import Address, parse_address
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.security.certificate import Certificate, load_certificate
 from genie_core.room.security.identity import Identity, load_identity
+from genie_core.room.server.counters import Counters
 from genie_core.room.server.listener import RoomListener
 from genie_core.room.transport.websocket import bind
 from genie_core.runtime.tasks import start_task
@@ -57,7 +58,8 @@ class Service:
     """Hosts rooms for its members until it is stopped.
 
     All rooms run on the event loop of `start`. `rooms` are the open ones by the names of their
-    folders, `problems` says why others could not be opened.
+    folders, `problems` says why others could not be opened, and `archived` are closed. While it
+    `is_serving`, members can join.
     """
 
     def __init__(
@@ -73,7 +75,9 @@ class Service:
         self.store: Final = store
         self.catalog: Final = Catalog(locations.sessions)
         self.problems: dict[str, str] = {}
-        self._archived_ids: dict[str, tuple[str, ...]] = {}
+        self.archived: dict[str, tuple[str, ...]] = {}
+        self.counters: Final = Counters()
+        self.is_serving = False
         self._clock = clock
         self._rooms: dict[str, ServedRoom] = {}
         self._hosts: tuple[str, ...] = ()
@@ -120,6 +124,7 @@ class Service:
             connections=config.limits.connections,
             members=config.limits.members,
             clock=self._clock,
+            counters=self.counters,
         )
         resources.push_async_callback(listener.close)
         self.host = RoomHost(
@@ -129,6 +134,7 @@ class Service:
             self.address,
             self._given_addresses(),
             listener.strangers,
+            self.counters,
             self._clock,
             self.store,
         )
@@ -144,6 +150,7 @@ class Service:
             resources.push_async_callback(self._close_all)
             await self._open_all(await asyncio.to_thread(self.catalog.all))
         await listener.listen(sock=sock)
+        self.is_serving = True
         if not self.host.addresses:
             watch = start_task(self._watch(), name="own addresses")
             resources.callback(watch.cancel)
@@ -153,6 +160,7 @@ class Service:
 
         Without one, all rooms are suspended. What is pending is written and sent first.
         """
+        self.is_serving = False
         await self.listener.shut()
         if not restart:
             async with asyncio.TaskGroup() as tasks:
@@ -201,7 +209,7 @@ class Service:
             self._check_space()
             served = await self._open(saved)
             await self._update(saved, archived=False)
-            self._archived_ids.pop(room, None)
+            self.archived.pop(room, None)
             return served
 
     async def delete(self, room: str) -> None:
@@ -221,6 +229,7 @@ class Service:
             await asyncio.to_thread(trash, saved.folder)
             self.listener.remove(*ids_of(saved.metadata))
             self.problems.pop(room, None)
+            self.archived.pop(room, None)
 
     # -- rooms that several machines share
 
@@ -237,9 +246,9 @@ class Service:
 
     async def drop_rooms(self, is_among: Callable[[str], bool]) -> None:
         """Stop serving rooms at once, because another machine hosts them or may do so."""
-        for room, ids in list(self._archived_ids.items()):
+        for room, ids in list(self.archived.items()):
             if is_among(room):
-                del self._archived_ids[room]
+                del self.archived[room]
                 self.listener.remove(*ids)
         async with asyncio.TaskGroup() as tasks:
             for id_, served in list(self._rooms.items()):
@@ -250,7 +259,7 @@ class Service:
 
     def refuse_archived(self, saved: SavedSession) -> None:
         """Say to those who try to join a room that it is archived."""
-        self._archived_ids[saved.id] = ids_of(saved.metadata)
+        self.archived[saved.id] = ids_of(saved.metadata)
         self.listener.refuse(ARCHIVED, *ids_of(saved.metadata))
 
     def note_problem(self, room: str, error: GenieError) -> None:
@@ -278,6 +287,7 @@ class Service:
                     continue
                 elif record.archived:
                     self.listener.refuse(ARCHIVED, *ids_of(record))
+                    self.archived[listing.id] = ids_of(record)
                 else:
                     tasks.create_task(open_one(listing))
 

@@ -16,6 +16,7 @@ from genie_core.room.protocol.frames import ClientFrame, Frame, FrameRefused, He
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.security.certificate import Certificate
 from genie_core.room.security.founding import hash_in
+from genie_core.room.server.counters import Counters
 from genie_core.room.server.peers import REFUSAL_CHARS
 from genie_core.room.server.quotas import StrangerQuotas
 from genie_core.room.transport.connection import PeerConnection
@@ -65,6 +66,7 @@ class RoomListener:
         half_open: how many connections may wait to be authenticated.
         connections: how many there may be.
         members: how many of them may be authenticated.
+        counters: count the connections that are refused here.
     """
 
     def __init__(
@@ -76,12 +78,14 @@ class RoomListener:
         connections: int = 10_000,
         members: int = 5_000,
         clock: Callable[[], float] = time.time,
+        counters: Counters | None = None,
     ) -> None:
         self._certificate = certificate
         self._limits = limits or Limits()
         self._most_connections = connections
         self._most_members = members
         self._clock = clock
+        self._counters = counters or Counters()
         self._gate = HalfOpenLimiter(half_open)
         self._rooms: dict[str, ServeFirst | FrameRefused] = {}
         self._digests: dict[str, str] = {}
@@ -96,6 +100,11 @@ class RoomListener:
     def connections(self) -> int:
         """How many connections are open."""
         return len(self._links)
+
+    @property
+    def crowded_out(self) -> int:
+        """How many connections had no place among those that wait to be authenticated."""
+        return self._gate.crowded_out
 
     @property
     def members(self) -> int:
@@ -172,9 +181,9 @@ class RoomListener:
         try:
             first = await self._first(link, source, until)
             if isinstance(first, FrameRefused):
-                await _refuse(link, first)
+                await self._refuse(link, first)
             elif isinstance(answer := self._answer_to(first), FrameRefused):
-                await _refuse(link, answer)
+                await self._refuse(link, answer)
             else:
                 await answer(link, source, channel, count, first=first, until=until)
         except ConnectionLost:
@@ -185,6 +194,11 @@ class RoomListener:
         finally:
             self._links.discard(link)
             self._members.discard(link)
+
+    async def _refuse(self, link: PeerConnection, refused: FrameRefused) -> None:
+        self._counters.refused[refused.code] += 1
+        await link.send([refused])
+        await link.close()
 
     async def _first(
         self, link: PeerConnection, source: str, until: float
@@ -225,8 +239,3 @@ class RoomListener:
         """What serves the only room, if there is just one."""
         served = [each for each in self._rooms.values() if not isinstance(each, FrameRefused)]
         return served[0] if len({*served}) == 1 else None
-
-
-async def _refuse(link: PeerConnection, refused: FrameRefused) -> None:
-    await link.send([refused])
-    await link.close()
