@@ -95,6 +95,11 @@ class Service:
         return MappingProxyType(self._rooms)
 
     @property
+    def shards_held(self) -> frozenset[int]:
+        """The parts of the service that this machine hosts; none without a store."""
+        return self._shards.held if self._shards is not None else frozenset()
+
+    @property
     def identity(self) -> Identity:
         return self.host.identity
 

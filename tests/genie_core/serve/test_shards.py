@@ -116,9 +116,7 @@ def ended(seen: Recorder) -> bool:
 
 
 async def hosting_all(service: Service) -> None:
-    shards = service._shards
-    assert shards is not None
-    await until(lambda: len(shards.held) == 4)
+    await until(lambda: len(service.shards_held) == 4)
 
 
 async def test_a_stand_by_goes_on_when_the_other_machine_stops(tmp_path: Path) -> None:
