@@ -13,11 +13,12 @@ from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 import pytest
-from tests.genie_core.room.doubles import Guest, participant
+from tests.genie_core.room.doubles import Guest, Recorder, participant
 from tests.nats_servers import NatsServers
 from tests.ports import free_port
 
@@ -128,13 +129,16 @@ class Member:
         """Note when messages arrive, until cancelled."""
         seen = self.guest.seen
         while True:
-            count = len(seen.texts)
-            await seen.until(lambda seen, count=count: len(seen.texts) > count)
+            await seen.until(partial(_has_more, len(seen.texts)))
             self.arrivals.append(time.monotonic())
 
     def longest_gap(self, since: float) -> float:
         times = [each for each in self.arrivals if each >= since]
         return max(b - a for a, b in zip([since, *times], times, strict=False))
+
+
+def _has_more(count: int, seen: Recorder) -> bool:
+    return len(seen.texts) > count
 
 
 class Drill:

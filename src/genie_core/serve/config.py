@@ -14,7 +14,7 @@ from genie_core.room.protocol.names import check_name
 from genie_core.room.security.keys import is_key
 from genie_core.serve.errors import CannotServe
 from genie_core.settings.load import SettingsFile, parse_settings
-from genie_core.settings.schema import Key, spell
+from genie_core.settings.schema import Key, from_text, spell
 from genie_core.settings.validate import mistakes
 from genie_core.storage.atomic import read_file, reason
 
@@ -130,7 +130,7 @@ def read_config(path: Path, *, required: bool = True) -> ServeConfig:
     written = parse_settings(path, text)
     for key, problem in _problems(written):
         raise CannotServe(f"{written.place(key)}: {problem}")
-    config = msgspec.convert(written.values, ServeConfig)
+    config = msgspec.convert(written.values, ServeConfig, dec_hook=from_text)
     return _with_paths(config, path.absolute().parent)
 
 
@@ -140,7 +140,7 @@ def _problems(written: SettingsFile) -> Iterator[tuple[Key, str]]:
     yield from wrong
     if wrong:
         return
-    config = msgspec.convert(written.values, ServeConfig)
+    config = msgspec.convert(written.values, ServeConfig, dec_hook=from_text)
     texts: list[tuple[Key, str, Callable[[str], object]]] = [
         (("name",), config.name, check_name),
         (("ops",), config.ops, parse_address),

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -12,7 +12,7 @@ from genie_core.room.open.files import blobs_of
 from genie_core.room.open.hosting import make_own, open_held
 from genie_core.room.participant.presence import PASSES_NAME, HostPresence, InviteTokenFile
 from genie_core.room.protocol.address import Address
-from genie_core.room.protocol.events import Role
+from genie_core.room.protocol.events import Event, Role
 from genie_core.room.security.certificate import Certificate
 from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite_tokens import InviteTokens
@@ -23,6 +23,7 @@ from genie_core.room.server.quotas import StrangerQuotas
 from genie_core.room.server.server import RoomServer
 from genie_core.runtime.tasks import start_task
 from genie_core.serve.config import ServeConfig
+from genie_core.serve.disk_quota import DiskQuota
 from genie_core.serve.errors import NotSaved
 from genie_core.serve.shared_invites import SharedInviteTokens
 from genie_core.serve.stores.shared_log import CachedLog
@@ -48,6 +49,7 @@ class RoomHost:
     addresses: tuple[Address, ...]
     strangers: StrangerQuotas
     counters: Counters
+    quota: DiskQuota
     clock: Callable[[], float] = time.time
     store: SharedStore | None = None
 
@@ -93,14 +95,21 @@ class ServedRoom:
             copied, founding = await asyncio.to_thread(
                 make_own, saved, opened, host.name, host.identity
             )
-            record, limits = saved.metadata, host.config.room
+            record, limits, cache = saved.metadata, host.config.room, opened.log
             if host.store is not None:  # before the log has the room's first event
                 await share_record(saved, host.store)
             shared = RoomFiles(host.store.objects, saved.id) if host.store is not None else None
-            files = await open_file_worker(blobs_of(saved), opened.log.files, limits, shared)
+            share = host.quota.share(saved.id)
+            share.note_log(cache.size)
+            files = await open_file_worker(blobs_of(saved), cache.files, limits, share, shared)
+
+            async def append(events: Sequence[Event]) -> None:
+                await log.append(events)
+                share.note_log(cache.size)
+
             server = RoomServer(
                 opened.events,
-                log.append,
+                append,
                 room=record.id,
                 title=record.title,
                 host=host.name,
@@ -121,9 +130,11 @@ class ServedRoom:
                 strangers=host.strangers,
                 counters=host.counters,
             )
-            opened.log.memory = server.room.log.remembered
+            cache.memory = server.room.log.remembered
             resources.push_async_callback(server.close)
             await server.start()
+            resources.callback(share.disconnect)
+            share.connect(server.fill)
             presence = HostPresence(
                 host.identity,
                 host.certificate,

@@ -1,16 +1,18 @@
 """A service: rooms that stay open, at one port of this machine."""
 
 import asyncio
+import dataclasses
 import logging
 import resource
 import shutil
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from contextlib import AsyncExitStack, suppress
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import AsyncExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from types import MappingProxyType
 from typing import Final
+from weakref import WeakValueDictionary
 
 from genie_core.errors import GenieError
 from genie_core.room.discovery.interfaces import reachable_hosts
@@ -24,17 +26,18 @@ from genie_core.room.server.listener import RoomListener
 from genie_core.room.transport.websocket import bind
 from genie_core.runtime.tasks import start_task
 from genie_core.serve.config import ServeConfig
+from genie_core.serve.disk_quota import DiskQuota
 from genie_core.serve.errors import CannotServe, NoSuchRoom, RoomUnavailable
 from genie_core.serve.served_room import PASSES, ROOM, RoomHost, ServedRoom, ids_of, share_record
 from genie_core.serve.shards import ELSEWHERE, Shards
 from genie_core.serve.stores.store import SharedStore
-from genie_core.sessions.catalog import Catalog, Listing
+from genie_core.sessions.catalog import Catalog, Listing, extent
 from genie_core.sessions.lock import SessionInUse, hold
 from genie_core.sessions.session import SavedSession
 from genie_core.sessions.trash import trash
 from genie_core.settings.locations import Locations
 from genie_core.storage.atomic import make_private_folder
-from genie_core.storage.errors import disk_access
+from genie_core.storage.errors import StorageError, disk_access
 
 OPENED_AT_ONCE: Final = 8
 
@@ -43,9 +46,10 @@ LOOK_AROUND: Final = 30.0
 
 ARCHIVED: Final = "this room is archived; an administrator of the service can open it again"
 REASON: Final = "the room was archived"
+BROKEN: Final = "an internal error; the log has the details"
 STOPPED: Final = "the service was stopped"
 
-STANDS_BY: Final = "another machine of this service hosts it; ask that one"
+STANDS_BY: Final = "another machine of this service hosts rooms now; ask that one"
 
 EVERYWHERE: Final = ("", "0.0.0.0", "::")  # noqa: S104 - compared with, not bound to
 FILES: Final = 1_048_576
@@ -77,11 +81,13 @@ class Service:
         self.problems: dict[str, str] = {}
         self.archived: dict[str, tuple[str, ...]] = {}
         self.counters: Final = Counters()
+        self.quota: Final = DiskQuota(config.limits)
         self.is_serving = False
         self._clock = clock
         self._rooms: dict[str, ServedRoom] = {}
         self._hosts: tuple[str, ...] = ()
-        self._changing = asyncio.Lock()
+        self._opening = 0
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._resources = AsyncExitStack()
         self._shards: Shards | None = None
         if store is not None and config.store is not None:
@@ -140,6 +146,7 @@ class Service:
             self._given_addresses(),
             listener.strangers,
             self.counters,
+            self.quota,
             self._clock,
             self.store,
         )
@@ -148,12 +155,12 @@ class Service:
             listener.elsewhere = ELSEWHERE
             await self.store.check()
             resources.push_async_callback(self._shards.release)
-            resources.push_async_callback(self._close_all)
+            resources.push_async_callback(self._close_all, ServedRoom.close)
             resources.push_async_callback(self._shards.stop)
             self._shards.start()
         else:
-            resources.push_async_callback(self._close_all)
-            await self._open_all(await asyncio.to_thread(self.catalog.all))
+            resources.push_async_callback(self._close_all, ServedRoom.close)
+            await self._open_all(await asyncio.to_thread(self._listings))
         await listener.listen(sock=sock)
         self.is_serving = True
         if not self.host.addresses:
@@ -168,9 +175,7 @@ class Service:
         self.is_serving = False
         await self.listener.shut()
         if not restart:
-            async with asyncio.TaskGroup() as tasks:
-                for id_, room in list(self._rooms.items()):
-                    tasks.create_task(self._close(id_, partial(room.suspend, STOPPED)))
+            await self._close_all(lambda room: room.suspend(STOPPED))
         await self._resources.aclose()
 
     # -- rooms
@@ -189,54 +194,61 @@ class Service:
             RoomUnavailable: there are too many.
             GenieError: it can't be created.
         """
-        async with self._changing:
-            self._check_space()
+        with self._place():
             return await self._open(await asyncio.to_thread(self._create, title))
 
     async def archive(self, room: str) -> None:
-        """Suspend a room; its folder stays, and those who try to join hear that it is archived."""
-        async with self._changing:
+        """Suspend a room; its folder stays, and those who try to join hear that it is archived.
+
+        Raises:
+            NoSuchRoom: no room of this id is open.
+            GenieError: it can't be noted; the room stays open.
+        """
+        async with self._turn(room):
             served = self.room(room)
             await self._update(served.saved, archived=True)
-            await self._close(room, partial(served.suspend, REASON))
             self.refuse_archived(served.saved)
+            await self._close(room, partial(served.suspend, REASON))
 
     async def unarchive(self, room: str) -> ServedRoom:
-        """Open an archived room again.
+        """Open an archived room again, or one that could not be opened before.
 
         Raises:
             NoSuchRoom: there is none of this id.
             RoomUnavailable: too many rooms are open.
             GenieError: it can't be opened.
         """
-        async with self._changing:
-            saved = await asyncio.to_thread(self._archived, room)
-            self._check_space()
-            served = await self._open(saved)
-            await self._update(saved, archived=False)
+        async with self._turn(room):
+            self._check_closed(room)
+            with self._place():
+                saved = await asyncio.to_thread(self.catalog.find, room)
+                served = await self._open(saved)
             self.archived.pop(room, None)
+            await self._update(saved, archived=False)
             return served
 
     async def delete(self, room: str) -> None:
-        """Move an archived room to the trash of this machine.
+        """Move a room that is archived or damaged to the trash of this machine.
 
         Raises:
             NoSuchRoom: there is none of this id.
-            RoomUnavailable: it is not archived.
+            RoomUnavailable: it is open.
             GenieError: the trash does not take it.
         """
-        async with self._changing:
+        async with self._turn(room):
             if room in self._rooms:
                 raise RoomUnavailable(f"the room {room} is open; archive it first")
-            saved = await asyncio.to_thread(self._archived, room)
+            self._check_closed(room)
+            ids: tuple[str, ...] = ()
+            with suppress(StorageError):  # it may be damaged
+                ids = ids_of((await asyncio.to_thread(self.catalog.find, room)).metadata)
             if self.store is not None:
                 await _remove_shared(self.store, room)
-            await asyncio.to_thread(trash, saved.folder)
-            self.listener.remove(*ids_of(saved.metadata))
-            self.problems.pop(room, None)
+            await asyncio.to_thread(trash, self.catalog.folder(room))
+            self.listener.remove(*ids)
+            self.quota.remove(room)
             self.archived.pop(room, None)
-
-    # -- rooms that several machines share
+            self.problems.pop(room, None)
 
     async def open_room(self, room: str) -> ServedRoom:
         """Open a room that this process is to host; its folder is here.
@@ -244,57 +256,62 @@ class Service:
         Raises:
             GenieError: it can't be opened.
         """
-        if room in self._rooms:
-            return self._rooms[room]
-        self._check_space()
-        return await self._open(await asyncio.to_thread(self.catalog.find, room))
+        async with self._turn(room):
+            if room in self._rooms:
+                return self._rooms[room]
+            with self._place():
+                return await self._open(await asyncio.to_thread(self.catalog.find, room))
 
     async def drop_rooms(self, is_among: Callable[[str], bool]) -> None:
         """Stop serving rooms at once, because another machine hosts them or may do so."""
-        for room, ids in list(self.archived.items()):
-            if is_among(room):
-                del self.archived[room]
-                self.listener.remove(*ids)
+        for room in [room for room in self.problems if is_among(room)]:
+            del self.problems[room]
+        for room in [room for room in self.archived if is_among(room)]:
+            self.listener.remove(*self.archived.pop(room))
         async with asyncio.TaskGroup() as tasks:
-            for id_, served in list(self._rooms.items()):
-                if is_among(id_):
+            for room, served in list(self._rooms.items()):
+                if is_among(room):
                     served.server.give_way()
                     self.listener.remove(*served.ids)
-                    tasks.create_task(self._close(id_, served.drop))
+                    tasks.create_task(self._close(room, served.drop))
 
     def refuse_archived(self, saved: SavedSession) -> None:
         """Say to those who try to join a room that it is archived."""
         self.archived[saved.id] = ids_of(saved.metadata)
         self.listener.refuse(ARCHIVED, *ids_of(saved.metadata))
 
-    def note_problem(self, room: str, error: GenieError) -> None:
-        """Report why a room can't be opened."""
-        logger.warning("the room %s can't be opened: %s", room, error)
-        self.problems[room] = str(error)
-
     async def _open_all(self, listings: Iterable[Listing]) -> None:
+        """Open all rooms of this service, some at a time."""
         gate = asyncio.Semaphore(OPENED_AT_ONCE)
 
-        async def open_one(listing: Listing) -> None:
+        async def open_one(room: str) -> None:
             async with gate:
                 try:
-                    self._check_space()
-                    await self._open(await asyncio.to_thread(self.catalog.find, listing.id))
+                    await self.open_room(room)
                 except GenieError as error:
-                    self.note_problem(listing.id, error)
+                    self.note_problem(room, str(error))
+                except Exception:  # a damaged room must not keep the others closed
+                    logger.exception("opening the room %s failed", room)
+                    self.note_problem(room, BROKEN)
 
         async with asyncio.TaskGroup() as tasks:
             for listing in listings:
                 record = listing.metadata
                 if record is None:
-                    self.problems[listing.id] = listing.note
+                    self.note_problem(listing.id, listing.note)
                 elif record.kind != "hosted" or record.copied or not self._is_me(record.owner):
                     continue
                 elif record.archived:
                     self.listener.refuse(ARCHIVED, *ids_of(record))
                     self.archived[listing.id] = ids_of(record)
+                    self.quota.share(listing.id).note_log(listing.size)
                 else:
-                    tasks.create_task(open_one(listing))
+                    tasks.create_task(open_one(listing.id))
+
+    def note_problem(self, room: str, why: str) -> None:
+        """Report why a room can't be opened."""
+        logger.error("the room %s can't be opened: %s", room, why)
+        self.problems[room] = why
 
     async def _open(self, saved: SavedSession) -> ServedRoom:
         room = await ServedRoom.open(saved, self.host, self._hosts)
@@ -318,25 +335,34 @@ class Service:
             await close()
         except GenieError as error:
             logger.warning("the room %s was closed in disorder: %s", room, error)
+        except Exception:  # the others must be closed as well
+            logger.exception("closing the room %s failed", room)
 
-    async def _close_all(self) -> None:
+    async def _close_all(self, close: Callable[[ServedRoom], Awaitable[None]]) -> None:
         async with asyncio.TaskGroup() as tasks:
             for id_, room in list(self._rooms.items()):
-                tasks.create_task(self._close(id_, room.close))
+                tasks.create_task(self._close(id_, partial(close, room)))
 
-    def _check_space(self) -> None:
+    @contextmanager
+    def _place(self) -> Iterator[None]:
+        """Keep a place for a room that is being opened; raises `RoomUnavailable` without one."""
         most = self.config.limits.rooms
-        if len(self._rooms) >= most:
+        if len(self._rooms) + self._opening >= most:
             raise RoomUnavailable(
-                f"{most} rooms are open, which is the limit; archive one, or set limits.rooms"
+                f"{most} rooms are open, which is the limit: archive one, or raise limits.rooms"
             )
+        self._opening += 1
+        try:
+            yield
+        finally:
+            self._opening -= 1
 
     def _create(self, title: str) -> SavedSession:
         """Create the folder of a new room, whose shard this process hosts. Blocks."""
         name, now = self.host.name, self._clock()
-        if self._shards is not None and not self._shards.held:
-            raise RoomUnavailable(f"no room can be created here: {STANDS_BY}")
         while True:
+            if self._shards is not None and not self._shards.held:
+                raise RoomUnavailable(f"no room can be created here: {STANDS_BY}")
             saved = self.catalog.create(title, now, host=name, name=name)
             if self._shards is None or self._shards.has(saved.id):
                 return saved
@@ -348,13 +374,22 @@ class Service:
         if self.store is not None:
             await share_record(saved, self.store)
 
-    def _archived(self, room: str) -> SavedSession:
-        """Return a room that is not open, by its folder. Blocks."""
-        if room not in self.catalog.ids():
+    def _turn(self, room: str) -> asyncio.Lock:
+        """Return the lock that lets changes of a room wait for one another."""
+        return self._turns.setdefault(room, asyncio.Lock())
+
+    def _check_closed(self, room: str) -> None:
+        if room not in self.archived and room not in self.problems:
             raise NoSuchRoom(room)
-        if self._shards is not None and not self._shards.has(room):
-            raise RoomUnavailable(f"the room {room} is not here: {STANDS_BY}")
-        return self.catalog.find(room)
+
+    def _listings(self) -> list[Listing]:
+        """Return all rooms; archived ones with their sizes. Blocks."""
+        return [
+            dataclasses.replace(each, size=extent(self.catalog.folder(each.id)))
+            if each.metadata is not None and each.metadata.archived
+            else each
+            for each in self.catalog.all()
+        ]
 
     def _is_me(self, name: str) -> bool:
         return fold_name(name) == fold_name(self.config.name)

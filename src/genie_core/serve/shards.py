@@ -37,7 +37,7 @@ class RoomOpener(Protocol):
 
     def refuse_archived(self, saved: SavedSession) -> None: ...
 
-    def note_problem(self, room: str, error: GenieError) -> None: ...
+    def note_problem(self, room: str, why: str) -> None: ...
 
 
 class Shards:
@@ -137,10 +137,10 @@ class Shards:
             async with self._gate:
                 await self._insist(partial(self._open_once, room))
         except GenieError as error:
-            self._service.note_problem(room, error)
-        except Exception as error:
-            logger.exception("the room %s can't be opened", room)
-            self._service.note_problem(room, GenieError(str(error) or type(error).__name__))
+            self._service.note_problem(room, str(error))
+        except Exception:  # a damaged room must not keep the others closed
+            logger.exception("opening the room %s failed", room)
+            self._service.note_problem(room, "an internal error; the log has the details")
 
     async def _open_once(self, room: str) -> None:
         record = await self._store.documents.get(f"{ROOM}{room}")

@@ -262,6 +262,11 @@ class RoomServer:
         task.add_done_callback(self._local.discard)
         return near
 
+    def fill(self, text: str) -> None:
+        """Accept no messages while the text says why no more may be written; "" accepts them."""
+        self.room.fill(text)
+        self._dispatch()
+
     def begin_suspending(self, within: float) -> int:
         """Take no more messages, and tell all members that `suspend` follows within so many seconds.
 
