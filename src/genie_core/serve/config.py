@@ -184,7 +184,11 @@ def _with_paths(config: ServeConfig, base: Path) -> ServeConfig:
     store = config.store
     if store is not None:
         store = msgspec.structs.replace(
-            store, credentials=absolute(store.credentials), objects=absolute(store.objects)
+            store,
+            credentials=absolute(store.credentials),
+            objects=absolute(store.objects),
+            ca=absolute(store.ca),
+            certificate=absolute(store.certificate),
         )
     return msgspec.structs.replace(
         config,
