@@ -47,6 +47,9 @@ class ServiceCollector(Collector):
         yield from _of_connections(rooms, service)
         yield from _of_logs(rooms, service.counters)
         yield from _of_disk(service)
+        if service.store is not None:
+            held, text = len(service.shards_held), "Shards whose rooms this process hosts"
+            yield GaugeMetricFamily("genie_shards_held", text, held)
         version = {__version__: 1}
         yield _labelled(
             GaugeMetricFamily, "genie_build_info", "Which version runs", version, "version"

@@ -106,4 +106,9 @@ async def test_a_room_at_its_limit_is_counted_and_leaves_the_service_ready(tmp_p
 async def test_metrics_are_there_before_a_service_starts(tmp_path: Path) -> None:
     async with serve_ops(Service(LOCAL, places(tmp_path)), ANYWHERE) as ops:
         now = await scrape(ops)
-    assert now["genie_rooms open"] == now["genie_connections authenticated"] == now["genie_events_total"] == 0
+    assert (
+        now["genie_rooms open"]
+        == now["genie_connections authenticated"]
+        == now["genie_events_total"]
+        == 0
+    )
