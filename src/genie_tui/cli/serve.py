@@ -59,13 +59,13 @@ async def _serve(config: ServeConfig, locations: Locations, out: TextIO) -> None
         alive = start_task(systemd.stay_alive(), name="watchdog")
         resources.callback(alive.cancel)
         await service.start()
+        resources.push_async_callback(service.stop)
         systemd.tell(READY)
         out.write(f"{safe_line(_summary(service))}\n")
         out.flush()
         async with administered(service, told.set):
             await told.wait()
         systemd.tell(STOPPING)
-        await service.stop()
 
 
 def _probe(config: ServeConfig, out: TextIO) -> int:

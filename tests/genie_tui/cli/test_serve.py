@@ -15,7 +15,7 @@ from genie_core.room.client.model import ConnectionState
 from genie_core.room.protocol.events import MessagePosted
 from genie_core.room.security.challenge import InviteSecret
 from genie_core.room.security.invite import read_invite
-from genie_core.serve.config import CONFIG_NAME, ServeConfig
+from genie_core.serve.config import ServeConfig
 from genie_core.serve.service import Service
 from genie_core.sessions.session import SavedSession
 from genie_core.settings.locations import find_locations
@@ -41,9 +41,8 @@ async def with_room(home: Path, port: int) -> tuple[Path, str]:
 @asynccontextmanager
 async def process(home: Path, *arguments: str) -> AsyncIterator[tuple[Process, str]]:
     """Run the command until it has said where it serves; kills it in the end."""
-    config = home / "config" / CONFIG_NAME
-    config.parent.mkdir(parents=True, exist_ok=True)
-    config.write_text('ops = ""\n')  # its usual port may be taken by another test
+    (home / "config").mkdir(parents=True, exist_ok=True)
+    (home / "config/serve.toml").write_text('ops = ""\n')
     running = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "genie_tui", "serve", "--listen", "127.0.0.1", *arguments),
         stdout=PIPE,
