@@ -163,6 +163,7 @@ class Service:
             await self._open_all(await asyncio.to_thread(self._listings))
         await listener.listen(sock=sock)
         self.is_serving = True
+        logger.info("members can join at %s", self.address, extra={"rooms": len(self._rooms)})
         if not self.host.addresses:
             watch = start_task(self._watch(), name="own addresses")
             resources.callback(watch.cancel)
@@ -173,10 +174,12 @@ class Service:
         Without one, all rooms are suspended. What is pending is written and sent first.
         """
         self.is_serving = False
+        logger.info("stopping", extra={"connections": self.listener.connections})
         await self.listener.shut()
         if not restart:
             await self._close_all(lambda room: room.suspend(STOPPED))
         await self._resources.aclose()
+        logger.info("stopped")
 
     # -- rooms
 
