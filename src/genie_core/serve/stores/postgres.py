@@ -102,7 +102,8 @@ INSERT INTO events (log, first, last, writer, lines) VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT DO NOTHING RETURNING true
 """
 _SETTLE: Final = """
-SELECT last, lines FROM events WHERE log = $1 AND first = $2 AND writer = $3 FOR UPDATE
+SELECT first, last, lines FROM events
+WHERE log = $1 AND first = $2 AND writer = $3 FOR UPDATE
 """
 _READ: Final = """
 SELECT first, last, lines FROM (
