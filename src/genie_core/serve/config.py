@@ -1,12 +1,22 @@
 """The configuration of a service: `serve.toml`."""
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
 
-from genie_core.room.protocol.address import DEFAULT_PORT
+from genie_core.errors import GenieError
+from genie_core.room.protocol.address import DEFAULT_PORT, parse_address
+from genie_core.room.protocol.errors import InvalidKey
 from genie_core.room.protocol.limits import Limits
+from genie_core.room.protocol.names import check_name
+from genie_core.room.security.keys import is_key
+from genie_core.serve.errors import CannotServe
+from genie_core.settings.load import SettingsFile, parse_settings
+from genie_core.settings.schema import Key, spell
+from genie_core.settings.validate import mistakes
+from genie_core.storage.atomic import read_file, reason
 
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
 Bytes: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
@@ -32,6 +42,11 @@ class StoreTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     `urls` are the servers of NATS, or one address of PostgreSQL. `credentials` is a file, and
     `objects` a folder for files, such as a mounted bucket; by default they are in the store.
+
+    For NATS: `ca` is a file with the authority that signed the servers' certificates, and
+    `certificate` one with a certificate and its key, for servers that ask for it. `monitor` are the
+    addresses at which the servers show their settings; `synced` says without them that all servers
+    sync what they acknowledge.
     """
 
     kind: Literal["nats", "postgres"]
@@ -42,6 +57,10 @@ class StoreTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     lease: Annotated[float, msgspec.Meta(ge=1, le=60)] = 3.0
     credentials: Path | None = None
     objects: Path | None = None
+    ca: Path | None = None
+    certificate: Path | None = None
+    monitor: tuple[str, ...] = ()
+    synced: bool = False
 
 
 class GuestsTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -89,3 +108,71 @@ class ServeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     store: StoreTable | None = None
     guests: GuestsTable | None = None
     web: WebTable | None = None
+
+
+def read_config(path: Path, *, required: bool = True) -> ServeConfig:
+    """Read a configuration; without a file it is the default one, unless that is `required`.
+
+    Paths in it that are not absolute are in the folder of the file. Blocks.
+
+    Raises:
+        CannotServe: the file can't be read, or has a mistake; the text names the line and the key.
+        SettingsError: it is not TOML.
+    """
+    try:
+        text = read_file(path).decode()
+    except FileNotFoundError as error:
+        if required:
+            raise CannotServe(f"there is no configuration {path}") from error
+        text = ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise CannotServe(f"can't read the configuration {path}: {reason(error)}") from error
+    written = parse_settings(path, text)
+    for key, problem in _problems(written):
+        raise CannotServe(f"{written.place(key)}: {problem}")
+    config = msgspec.convert(written.values, ServeConfig)
+    return _with_paths(config, path.absolute().parent)
+
+
+def _problems(written: SettingsFile) -> Iterator[tuple[Key, str]]:
+    """Yield what is wrong, by its key."""
+    wrong = [(each.key, each.text) for each in mistakes(written.values, ServeConfig)]
+    yield from wrong
+    if wrong:
+        return
+    config = msgspec.convert(written.values, ServeConfig)
+    texts: list[tuple[Key, str, Callable[[str], object]]] = [
+        (("name",), config.name, check_name),
+        (("ops",), config.ops, parse_address),
+        *((("addresses",), each, parse_address) for each in config.addresses),
+        *((("admins",), each, _check_key) for each in config.admins),
+    ]
+    for key, text, check in texts:
+        try:
+            check(text)
+        except GenieError as error:
+            yield key, f"{spell(key)} can't be {text!r}: {error}"
+
+
+def _check_key(text: str) -> None:
+    if not is_key(text):
+        raise InvalidKey(text)
+
+
+def _with_paths(config: ServeConfig, base: Path) -> ServeConfig:
+    """Return a configuration whose paths are absolute."""
+
+    def absolute(path: Path | None) -> Path | None:
+        return None if path is None else base / path.expanduser()
+
+    store = config.store
+    if store is not None:
+        store = msgspec.structs.replace(
+            store, credentials=absolute(store.credentials), objects=absolute(store.objects)
+        )
+    return msgspec.structs.replace(
+        config,
+        key=absolute(config.key),
+        certificate=absolute(config.certificate),
+        store=store,
+    )

@@ -41,7 +41,7 @@ class SessionMetadata(msgspec.Struct, frozen=True, kw_only=True):
     time is. Times are in seconds since the epoch. `tags` and `alias`, a title of one's own, are
     this person's. `copied` says that the room was imported or forked, of the room `origin`, and is
     not yet hosted since. `unshared`: the room was opened on a screen, and its invite was never shown,
-    so that it may be dropped while it is empty. `founding` is that of the room, by which a lost first line comes back.
+    so that it may be dropped while it is empty. `archived`: a service does not open it. `founding` is that of the room, by which a lost first line comes back.
     `seen` is the last event that they have seen, 0 if that is not known.
 
     The fields from `last_activity` to `head` summarise the log, so that a list of rooms need not
@@ -70,6 +70,7 @@ class SessionMetadata(msgspec.Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     alias: str = ""
     unshared: bool = False
+    archived: bool = False
     seen: int = 0
     last_activity: float = 0.0
     people: int = 0

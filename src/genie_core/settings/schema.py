@@ -82,7 +82,7 @@ def _tables_in(hint: Any, kind: type, place: int) -> type[msgspec.Struct] | None
 
 def is_list(hint: Any) -> bool:
     """Return whether values of this type are lists of text."""
-    return get_origin(_without_none(hint)) is tuple
+    return get_origin(without_none(hint)) is tuple
 
 
 def single_keys(model: type[msgspec.Struct], above: Key = ()) -> Iterator[tuple[Key, Any]]:
@@ -135,7 +135,7 @@ def read_value(hint: Any, raw: str) -> Any:
     Raises:
         msgspec.ValidationError: the text is not a valid value.
     """
-    kind = _without_none(hint)
+    kind = without_none(hint)
     if not is_list(hint):
         return msgspec.convert(raw, kind, strict=False)
     if raw.strip().startswith("["):
@@ -168,7 +168,7 @@ def given_as(text: str, model: type[msgspec.Struct]) -> tuple[str, Any]:
 
 def expected(hint: Any, error: msgspec.ValidationError) -> str:
     """Describe the valid values, without msgspec's path."""
-    kind = _without_none(hint)
+    kind = without_none(hint)
     if get_origin(kind) is Literal:
         *first, last = (repr(each) for each in get_args(kind))
         return f"it is {', '.join(first)} or {last}"
@@ -184,7 +184,7 @@ def expected(hint: Any, error: msgspec.ValidationError) -> str:
     return f"it is {_TYPE_NAMES[plain]}{f' {bound[1]}' if bound else ''}"
 
 
-def _without_none(hint: Any) -> Any:
+def without_none(hint: Any) -> Any:
     """Return the type without None, which means an absent setting."""
     if get_origin(hint) not in (Union, UnionType):
         return hint

@@ -17,6 +17,7 @@ from genie_core.settings.schema import (
     named_tables,
     spell,
     unknown_key,
+    without_none,
 )
 
 LONGEST: Final = 80
@@ -37,6 +38,8 @@ class SettingMistake:
 def mistakes(value: Any, hint: Any, key: Key = ()) -> Iterator[SettingMistake]:
     """Yield the mistakes in a value, compared with the model or the part of it at `key`."""
     tables, listed = named_tables(hint), listed_tables(hint)
+    if is_table(without_none(hint)):
+        hint = without_none(hint)
     if is_table(hint):
         yield from _in_table(value, hint, key)
     elif tables is not None and isinstance(value, dict):

@@ -92,6 +92,10 @@ def _run(options: argparse.Namespace) -> int:
         from genie_tui.cli.config import run_config
 
         return run_config(options, source, locations, sys.stdout)
+    if options.command == "serve":
+        from genie_tui.cli.serve import run_serve
+
+        return run_serve(options, locations, sys.stdout)
     settings = source.read().settings
     match options.command:
         case "secrets":

@@ -6,6 +6,7 @@ Importing this module is cheap: none of what a command works with is loaded here
 import argparse
 import difflib
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, Final, NoReturn, TypeAlias
 
 from genie_core import __version__
@@ -23,6 +24,7 @@ examples:
   genie-tui join :7654 --name bob        join from another terminal of the host's machine
   genie-tui join :7654 --guest           join without an engine of your own
   genie-tui mcp genie1-… --name bot      join as an agent: an MCP server for Claude Code, Codex …
+  genie-tui serve                        host rooms that stay open, without a screen
   genie-tui acp genie1-…                 join from your editor: an ACP agent for Zed, toad …
   genie-tui invite                       print the invite to the room you host
   genie-tui resume                       go on with the rooms that were open last
@@ -113,6 +115,7 @@ _USED: Final[Mapping[str, frozenset[str]]] = {
     "mcp": frozenset({"name", "workspace", "local"}),
     "restore": frozenset({"name"}),
     "secrets": _NONE,
+    "serve": frozenset({"port"}),
     "servers": _NONE,
     "sessions": frozenset({"retention"}),
     "verify": _NONE,
@@ -424,6 +427,7 @@ def _add_commands(add: AddPart) -> None:
         )
         command.epilog = _PLAIN_CODES
 
+    _add_serve(add)
     say = add("say", "post a message as a guest and leave")
     _add_settings(say)
     say.add_argument("room", metavar="ROOM", help=_ROOM_HELP)
@@ -517,6 +521,19 @@ def _add_commands(add: AddPart) -> None:
     _add_config(add)
     _add_secrets(add)
     _add_servers(add)
+
+
+def _add_serve(add: AddPart) -> None:
+    serve = add("serve", "host rooms that stay open, many at one port, without a screen")
+    serve.add_argument(
+        "--config",
+        metavar="FILE",
+        type=Path,
+        help="how to serve (default: serve.toml beside the settings, which may be missing)",
+    )
+    serve.add_argument("--port", type=_port, help="where members join (default: 7654)")
+    serve.add_argument("--listen", metavar="HOST", help="the interface (default: all)")
+    serve.set_defaults(command="serve")
 
 
 def _add_verify(add: AddPart) -> None:

@@ -57,10 +57,13 @@ class RoomConnection:
             empty; if so, `run` raises `KnownRoom`.
         accepts: whether to continue with a host, given its claim to the room; called on each
             connection. `met` is called while the host is here.
+        passes_over: called when a host does not let this person in now; whether the connector leads to
+            another one that should be tried at once.
         token: gives access as the host, inside the host's process.
         patient: whether to retry if the first attempt fails.
         space: awaited before each frame, to limit reception to what can be stored.
         kind: "agent" for an agent that joins by itself.
+        digest: that in the id of the room that an invite is for, while `room` is empty.
     """
 
     def __init__(
@@ -85,7 +88,9 @@ class RoomConnection:
         space: Callable[[], Awaitable[None]] | None = None,
         accepts: Callable[[Claim], bool] | None = None,
         met: Callable[[], None] = lambda: None,
+        passes_over: Callable[[], bool] = lambda: False,
         kind: Kind = "",
+        digest: str = "",
     ) -> None:
         self._connector = connector
         self._deliver = deliver
@@ -102,9 +107,12 @@ class RoomConnection:
             accepts,
             visit=secrets.token_urlsafe(12),
             kind=kind,
+            digest=digest,
         )
         self._patient = patient
         self._met = met
+        self._passes_over = passes_over
+        self._goes_on = False
         self._backoff = backoff or Backoff()
         self._space = space
         self.signer = Signer(self._handshake)
@@ -162,7 +170,7 @@ class RoomConnection:
         try:
             while not self._leaving.is_set():
                 detail = await self._attempt()
-                if not self._leaving.is_set():
+                if not (self._leaving.is_set() or self._goes_on):
                     await self._wait_to_retry(detail)
         except RoomError as error:
             detail = str(error)
@@ -222,6 +230,7 @@ class RoomConnection:
         """Connect and stay until the connection ends; returns the reason."""
         if not self._receiver.welcomed:
             self._report(ConnectionStatus(ConnectionState.CONNECTING))
+        self._goes_on = False
         try:
             link = await self._connector()
         except Unreachable as error:
@@ -234,7 +243,7 @@ class RoomConnection:
             self._receiver.disconnected()
             await link.close()
             self.queue.disconnected()
-        if not (self._patient or self._receiver.welcomed):
+        if not (self._patient or self._receiver.welcomed or self._goes_on):
             raise ConnectionLost(f"the connection ended before the room's welcome: {ending}")
         return ending
 
@@ -243,12 +252,14 @@ class RoomConnection:
         try:
             answer = await self._handshake.meet(link, last, mark, self._join_pending)
         except (ConnectionLost, FrameError) as error:
+            self._passes_over()
             return str(error)
         except OtherHost:
             if not (self._patient or self._receiver.welcomed):
                 raise
             return OTHER_HOST
         if isinstance(answer, FrameRefused):
+            self._goes_on = self._passes_over() and _is_elsewhere(answer)
             return self._receiver.refused(answer)
         self._welcome(answer)
         began = self._now()
@@ -344,3 +355,8 @@ class RoomConnection:
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
+
+
+def _is_elsewhere(refused: FrameRefused) -> bool:
+    """Whether a host says that another process may host the room now."""
+    return not refused.final and refused.code in ("suspended", "wrong_room")

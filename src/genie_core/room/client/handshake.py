@@ -44,7 +44,7 @@ WELCOME_TIMEOUT: Final = 10.0
 class ClientHandshake:
     """The client's identity, room and credentials; the same on each connection.
 
-    An empty `room` accepts any room; `recognises` then returns whether this machine has a copy of
+    An empty `room` accepts any room, which the host finds by its `digest`, if given; `recognises` then returns whether this machine has a copy of
     it (called in a thread, may block). `accepts` gets the host's claim to the room before the host
     learns more than a name and a key. `visit` identifies this run of the program among the person's
     terminals, and `previous` returns the start of the person's latest signature in the room.
@@ -64,6 +64,7 @@ class ClientHandshake:
     visit: str = ""
     previous: Callable[[], bytes] = bytes
     kind: Kind = ""
+    digest: str = ""
 
     async def meet(
         self, link: ClientConnection, since: int, mark: int, pending: Callable[[str], None]
@@ -122,7 +123,8 @@ class ClientHandshake:
     def _hello(self, nonce: str, arrival: Arrival | None) -> Hello:
         """Return the first frame; over a network, it has nothing that only the host may know."""
         key = self.identity.key
-        hello = Hello(self.name, room=self.room, key=key, nonce=nonce, knows=KNOWN)
+        digest = "" if self.room else self.digest
+        hello = Hello(self.name, room=self.room, key=key, nonce=nonce, knows=KNOWN, digest=digest)
         if arrival is None:
             return hello
         return replace(hello, token=self.token, **msgspec.structs.asdict(arrival))

@@ -5,12 +5,11 @@ import logging
 import socket
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from genie_core.datastore import path_name
 from genie_core.errors import GenieError
 from genie_core.room.client.events import Notice, OnEvent
 from genie_core.room.client.model import PendingMessage, Severity
@@ -18,6 +17,7 @@ from genie_core.room.discovery.browser import Browser
 from genie_core.room.files.sync import FileSync
 from genie_core.room.open.conflicts import HostConflicts
 from genie_core.room.open.files import blobs_of
+from genie_core.room.open.hosting import make_own, open_held
 from genie_core.room.open.profile import Profile, engine_for, private_arguments_in, room_config
 from genie_core.room.open.route import ask_signer
 from genie_core.room.participant.presence import PASSES_NAME, HostPresence, InviteTokenFile
@@ -29,79 +29,21 @@ from genie_core.room.protocol.address import (
     Address,
     parse_address,
 )
-from genie_core.room.protocol.errors import AddressInUse, InvalidAddress, NotYourTurn
-from genie_core.room.protocol.events import Copied
-from genie_core.room.protocol.founding import Founding
-from genie_core.room.protocol.names import fold_name
-from genie_core.room.security.founding import found_room, hash_in, room_id
-from genie_core.room.security.identity import Identity
-from genie_core.room.state.hosting import Claim, turn_of
+from genie_core.room.protocol.errors import AddressInUse, InvalidAddress
+from genie_core.room.state.hosting import Claim
 from genie_core.room.state.proofs import view_of
-from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.connection import ClientConnection
 from genie_core.room.transport.websocket import bind
 from genie_core.runtime.loop_thread import call_on, loop_thread, run_on
-from genie_core.runtime.tasks import start_task
-from genie_core.runtime.threads import off_loop
-from genie_core.sessions.lock import holder
 from genie_core.sessions.log.writer import OpenedLog
-from genie_core.sessions.session import METADATA_NAME, SavedSession
+from genie_core.sessions.session import SavedSession
 from genie_core.sessions.view_state import read_view, together
-from genie_core.storage.atomic import sync_folder
 from genie_core.storage.blobs import BlobStore
-from genie_core.storage.errors import StorageError
 
 if TYPE_CHECKING:
     from genie_core.room.server.server import RoomServer
 
 logger = logging.getLogger(__name__)
-
-
-async def open_held(saved: SavedSession, name: str, resources: AsyncExitStack) -> OpenedLog:
-    """Lock the room and open its log, until `resources` are closed.
-
-    `name` is the person's. Cancelling or an error unlocks the room.
-
-    Raises:
-        SessionInUse: another process has the room open.
-        StorageError: the log can't be opened.
-    """
-    opening = start_task(asyncio.to_thread(_opened, saved, name))
-    try:
-        held, opened = await asyncio.shield(opening)
-    except asyncio.CancelledError:
-        await asyncio.wait([opening])  # a thread can't be cancelled
-        if opening.exception() is None:
-            await _give_back(opening.result()[0])
-        raise
-    resources.push_async_callback(_give_back, held)
-    return opened
-
-
-async def _give_back(held: ExitStack) -> None:
-    """Close what is open; cancelling leaves it open, so a hanging disk can't block leaving."""
-    await off_loop(held.close, "closing a room")
-
-
-def _hold_again(saved: SavedSession, name: str, anew: ExitStack) -> None:
-    """Restore the other files of a folder whose log had to be rewritten."""
-    try:
-        if holder(saved.folder) is None:  # the lock went with the folder
-            anew.enter_context(saved.held(name))
-        if not (saved.folder / METADATA_NAME).exists():
-            saved.write()
-    except StorageError:
-        logger.warning("the folder of the room is not as it was", exc_info=True)
-
-
-def _opened(saved: SavedSession, name: str) -> tuple[ExitStack, OpenedLog]:
-    with ExitStack() as stack:
-        stack.enter_context(saved.held(name))
-        opened = saved.open_log()
-        anew = stack.enter_context(ExitStack())
-        opened.log.on_restored.append(lambda _told: _hold_again(saved, name, anew))
-        stack.callback(opened.log.close)
-        return stack.pop_all(), opened
 
 
 MORE: Final = "To see and mend what is damaged, once the room is closed: genie-tui sessions check"
@@ -118,17 +60,6 @@ EVERYWHERE: Final = ""
 
 class NotSaved(GenieError):
     """The end of a room is not on disk."""
-
-
-class NotYours(GenieError):
-    """In the saved room, the name belongs to another person's key."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(
-            f"in this room the name {name} belongs to another key than yours; "
-            "host it under another name with --name, or a copy of it: genie-tui sessions fork"
-        )
-        self.name = name
 
 
 async def bind_room(person: Profile, resources: AsyncExitStack, before: str = "") -> socket.socket:
@@ -219,12 +150,8 @@ async def serve_room(
     file = InviteTokenFile(saved.folder / PASSES_NAME)
     resources.push_async_callback(file.aclose)
     passes = await asyncio.to_thread(file.load)
-    copied, founding = await asyncio.to_thread(_make_own, saved, opened, identity)
+    copied, founding = await asyncio.to_thread(make_own, saved, opened, person.name, identity, met)
     record, settings = saved.metadata, person.settings
-    if not copied:
-        _check_name(opened.state(), person.name, identity)
-    if founding is None:
-        _check_turn(opened.state(), person, identity, met)
     blobs = blobs_of(saved)
     kept = await asyncio.to_thread(read_view, saved.folder)
     needed = [*log.files, *kept.files_needed()]
@@ -387,53 +314,6 @@ def _note_hosting(person: Profile, doors: HostedRoom) -> None:
         template=person.config.template,
         workspace=str(person.config.workspace or ""),
     )
-
-
-def _make_own(
-    saved: SavedSession, opened: OpenedLog, identity: Identity
-) -> tuple[Copied, Founding | None]:
-    """Return how a room was copied that becomes the host's own, and its founding if it needs one.
-
-    A new room, a copied one, and one from before there were foundings are founded, and get an id by
-    it. A person whose key an imported room knows continues it unchanged, if it was founded: in
-    another log, any person can write any key. Blocks.
-    """
-    record, state = saved.metadata, opened.state()
-    copied = record.copied
-    is_founded = state.founding is not None
-    if copied == "import" and is_founded and state.owner_of(identity.key) is not None:
-        copied = ""
-    if state.founding is not None and not copied:
-        return "", None
-    name = record.id.removesuffix(f"-{hash_in(record.id)}")
-    founding = found_room(identity, name, record.title, state.room)
-    saved.update(id=room_id(founding), founding=founding)
-    _take_memory_along(saved, record.id)
-    return copied, founding
-
-
-def _take_memory_along(saved: SavedSession, before: str) -> None:
-    """Rename what the engine remembers of a room that has a new id."""
-    kept, place = (saved.engine_path / path_name(id_) for id_ in (before, saved.metadata.id))
-    try:
-        if kept.is_dir() and not place.exists():
-            kept.rename(place)
-            sync_folder(saved.engine_path)
-    except OSError:
-        logger.warning("agents begin without memory: %s can't be renamed", kept, exc_info=True)
-
-
-def _check_turn(state: RoomState, person: Profile, identity: Identity, met: float) -> None:
-    """Raise `NotYourTurn` if members would not follow this person."""
-    wait = turn_of(state, person.name, identity.key, met, time.time())
-    if wait is None or wait > 0:
-        raise NotYourTurn(state.title, state.host, wait)
-
-
-def _check_name(state: RoomState, name: str, identity: Identity) -> None:
-    bound = state.keys.get(fold_name(name), "")
-    if bound and bound != identity.key:
-        raise NotYours(name)
 
 
 def _port_of(address: str) -> list[int]:

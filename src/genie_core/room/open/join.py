@@ -23,7 +23,8 @@ from genie_core.room.files.sync import FileSync
 from genie_core.room.files.transfer import files_of
 from genie_core.room.open.conflicts import HostConflicts
 from genie_core.room.open.files import blobs_of, open_store, take_over
-from genie_core.room.open.host import first_free_port, leaving_unless_done, open_held
+from genie_core.room.open.host import first_free_port, leaving_unless_done
+from genie_core.room.open.hosting import open_held
 from genie_core.room.open.profile import Profile, engine_for, room_config
 from genie_core.room.open.requests import JoinRoom, RejoinRoom
 from genie_core.room.open.route import Route, ask_signer, browser_for, route_back, route_of
@@ -390,6 +391,7 @@ class RoomJoiner:
                 "identity": identity,
                 "ticket": way.ticket,
                 "room": context.room,
+                "digest": way.wanted,
                 "since": last.seq if last is not None else 0,
                 "mark": event_mark(last) if last is not None else 0,
                 "device": context.device,
@@ -397,6 +399,7 @@ class RoomJoiner:
                 "recognises": None if context.room or context.apart else self._copies.has,
                 "accepts": accepts,
                 "met": lambda: allegiance.met(),
+                "passes_over": seeker.pass_over,
                 "space": None if second else copy.space,
             },
             keep=None if second else copy.keep,

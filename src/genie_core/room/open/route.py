@@ -170,23 +170,28 @@ async def ask_host(
     banned. `within` is in seconds.
     """
     places = _places(addresses, pin)
-    if not places:
-        return None
     hello = Hello("visitor", room=room, key=key, nonce=new_nonce())
     try:
         async with asyncio.timeout(within):
-            link = await Dialer(places, tls_connect)()
-            try:
-                await link.send([hello])
-                challenge = await link.receive()
-            finally:
-                link.abort()
+            return await _challenge(Dialer(places, tls_connect), hello)
     except (TimeoutError, GenieError):
         return None
-    if not isinstance(challenge, Challenge):
-        return None
-    parts = hello.name, hello.key, hello.nonce, challenge.nonce, link.channel or ""
-    return claim_of(challenge, Transcript(challenge.room, *parts))
+
+
+async def _challenge(dialer: Dialer, hello: Hello) -> Claim | None:
+    """Return the claim of the first host that has the room; None if none has."""
+    while True:
+        link = await dialer()
+        try:
+            await link.send([hello])
+            challenge = await link.receive()
+        finally:
+            link.abort()
+        if isinstance(challenge, Challenge):
+            parts = hello.name, hello.key, hello.nonce, challenge.nonce, link.channel or ""
+            return claim_of(challenge, Transcript(challenge.room, *parts))
+        if not dialer.pass_over():
+            return None
 
 
 async def ask_signer(

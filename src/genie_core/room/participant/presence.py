@@ -5,7 +5,6 @@ import logging
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -63,10 +62,11 @@ class InviteTokenFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="passes")
+        self._writer: threading.Thread | None = None
         self._lock = threading.Lock()
         self._news = threading.Event()
         self._closing = False
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._wanted: bytes | None = None
         self._voids = False
         self._told = ""
@@ -90,30 +90,38 @@ class InviteTokenFile:
         with self._lock:
             self._wanted = passes.encode()
             self._voids = self._voids or voids
+            self._loop = asyncio.get_running_loop()
+            if self._writer is None:
+                self._writer = threading.Thread(target=self._write_all, name="passes")
+                self._writer.start()
         self._news.set()
-        self._writer.submit(self._write_all, asyncio.get_running_loop())
 
     async def aclose(self) -> None:
         """Wait for pending writes; failed ones are not retried."""
         self._closing = True
         self._news.set()
-        await off_loop(self._writer.shutdown, "passes")
+        writer = self._writer
+        if writer is not None:
+            await off_loop(writer.join, "passes")
 
-    def _write_all(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Write until the file holds the latest content."""
+    def _write_all(self) -> None:
+        """Write until the file holds the latest content; the thread ends then."""
         delay = RETRY_FIRST
         while True:
             self._news.clear()
             last = self._closing
             with self._lock:
-                content, voids = self._wanted, self._voids
-            if content is None:
-                return
+                content, voids, loop = self._wanted, self._voids, self._loop
+                if content is None or loop is None:
+                    self._writer = None
+                    return
             trouble = self._write(content, voids=voids)
             self._tell(loop, trouble)
             if not trouble:
                 delay = RETRY_FIRST
             elif last:
+                with self._lock:
+                    self._writer = None
                 return
             else:
                 self._news.wait(delay)
@@ -155,7 +163,8 @@ def _log_notice(severity: Severity, text: str) -> None:
 class HostPresence:
     """A hosted room on the network: its addresses and invites.
 
-    `settle` gets each new host record; the room may run in another thread.
+    `settle` gets each new host record; the room may run in another thread. Members are given the
+    `addresses`, by default the machine's own.
     """
 
     def __init__(
@@ -172,6 +181,7 @@ class HostPresence:
         file: InviteTokenFile,
         settle: Callable[[HostRecord], None],
         trusts_loopback: bool = True,
+        addresses: tuple[Address, ...] = (),
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._identity = identity
@@ -186,6 +196,7 @@ class HostPresence:
         self._passes = passes
         self._file = file
         self._settle = settle
+        self._given = addresses
         self._clock = clock
         self._hosts: tuple[str, ...] = ()
         self.deed: HostRecord | None = None
@@ -197,6 +208,8 @@ class HostPresence:
     @property
     def addresses(self) -> tuple[Address, ...]:
         """The addresses for other machines, likeliest first; loopback without a network."""
+        if self._given:
+            return self._given
         port = self._address.port
         return tuple(Address(host, port) for host in self._hosts or (LOOPBACK,))
 

@@ -82,6 +82,8 @@ class Hello(Frame, tag="hello", frozen=True):
     random id that the program draws when it starts. `previous` and `signature` are those of the
     `MemberJoined` event. `knows` names the frames beyond those of the first program of this
     `version` that they understand; no others are sent to them. `kind` is that of `MemberJoined`.
+    `digest` is that in the id of the room that an invite is for, if they know no more of it: at
+    some addresses there are several rooms.
     """
 
     name: str
@@ -100,6 +102,7 @@ class Hello(Frame, tag="hello", frozen=True):
     signature: bytes = b""
     knows: tuple[str, ...] = ()
     kind: Kind = ""
+    digest: str = ""
 
 
 class Arrival(msgspec.Struct, frozen=True, omit_defaults=True):

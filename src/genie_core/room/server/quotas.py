@@ -56,16 +56,46 @@ LONGEST_CHARGE: Final = 0.25
 that slept, took the rest."""
 
 
+class StrangerQuotas:
+    """How long strangers may keep the event loop busy, for one site and together, at one port."""
+
+    def __init__(self, limits: Limits) -> None:
+        scale = max(1.0, limits.joins / USUAL_JOINS)
+        most, regained = MILLISECONDS * scale, MILLISECONDS_REGAINED * STRANGERS_REGAINED * scale
+        self._sites = Rates(most, regained)
+        self._all = TokenBucket(most * 2, regained * 2)
+
+    def begin(self, source: str, now: float) -> float:
+        """Seconds until TLS may begin with another stranger from here; 0 charges it."""
+        seconds = max(self._sites.wait(site_of(source), now), self._all.wait(now))
+        if not seconds:
+            self.charge(source, TLS_MS, now)
+        return seconds
+
+    def charge(self, source: str, cost: float, now: float) -> None:
+        """Charge milliseconds."""
+        self._sites.charge(site_of(source), now, cost)
+        self._all.charge(now, cost)
+
+    def read(self, source: str, size: int, now: float) -> None:
+        """Charge a frame that arrived."""
+        self.charge(source, FRAME_MS + size * BYTE_MS, now)
+
+    def tidy(self, now: float) -> None:
+        """Drop quotas that were not used for a while."""
+        self._sites.tidy(now)
+
+
 class Quotas:
     """Says whether a quota suffices, and takes from it if so. Sizes are in bytes.
 
     Quotas belong to names and outlast a visit. A newcomer from a source that another person has
     just left gets what that person had left: a new name makes no difference. People known to the
     room have quotas of their own, wherever they connect from. Peers without a source are inside the
-    host's process and bound by their own quotas only.
+    host's process and bound by their own quotas only. Rooms at one port share the `strangers`.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, strangers: StrangerQuotas | None = None) -> None:
         burst, rate, volume = limits.burst, limits.per_second, limits.volume
         self._joins = Rates(limits.joins, limits.joins / 60)
         newcomers = limits.joins * NEIGHBOURS
@@ -76,10 +106,7 @@ class Quotas:
         self._work = Rates(burst * WORK_RATE, rate * WORK_RATE)
         self._volume = Rates(volume, volume * REGAIN)
         self._costs = Rates(MILLISECONDS, MILLISECONDS_REGAINED)
-        scale = max(1.0, limits.joins / USUAL_JOINS)
-        most, regained = MILLISECONDS * scale, MILLISECONDS_REGAINED * STRANGERS_REGAINED * scale
-        self._site_costs = Rates(most, regained)
-        self._strangers_cost = TokenBucket(most * 2, regained * 2)
+        self.strangers: Final = strangers or StrangerQuotas(limits)
         self._idle = Rates(volume, volume * REGAIN)
         self._events = TokenBucket(burst * WORK_RATE * ENGINES, rate * WORK_RATE * ENGINES)
         self._bytes = TokenBucket(volume * WRITERS, volume * WRITERS * REGAIN)
@@ -144,14 +171,6 @@ class Quotas:
         """Charge a small ephemeral frame."""
         return self._nudges.take(fold_name(peer.name), now)
 
-    def begin(self, source: str, now: float) -> float:
-        """Seconds until TLS may begin with another stranger from here; 0 charges it."""
-        site = self._site_costs.wait(site_of(source), now)
-        seconds = max(site, self._strangers_cost.wait(now))
-        if not seconds:
-            self._charge_stranger(source, TLS_MS, now)
-        return seconds
-
     def read(self, peer: Peer, size: int, now: float) -> bool:
         """Charge a frame that arrived; False if the peer is leaving and it need not be decoded."""
         peer.arrived = size
@@ -176,11 +195,7 @@ class Quotas:
         if peer.name:
             self._costs.charge(fold_name(peer.name), now, cost)
         else:
-            self._charge_stranger(peer.source, cost, now)
-
-    def _charge_stranger(self, source: str, cost: float, now: float) -> None:
-        self._site_costs.charge(site_of(source), now, cost)
-        self._strangers_cost.charge(now, cost)
+            self.strangers.charge(peer.source, cost, now)
 
     def repeat(self, peer: Peer, now: float) -> bool:
         """Charge a frame that changes nothing, such as one recorded before."""
@@ -199,7 +214,8 @@ class Quotas:
 
     def _tidy(self, now: float) -> None:
         """Drop quotas that were not used for a while."""
-        for rates in (self._joins, self._site_joins, self._site_costs, *self._personal):
+        self.strangers.tidy(now)
+        for rates in (self._joins, self._site_joins, *self._personal):
             rates.tidy(now)
         self._gone = {
             source: kept

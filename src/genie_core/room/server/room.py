@@ -82,7 +82,7 @@ from genie_core.room.server.handlers import (
 from genie_core.room.server.log_window import LogWindow, ReadEvents
 from genie_core.room.server.moderation import PUT_OUT, Moderation
 from genie_core.room.server.peers import BY_AGENTS, NEXT, Peer, PeerRegistry, Stage
-from genie_core.room.server.quotas import Quotas
+from genie_core.room.server.quotas import Quotas, StrangerQuotas
 from genie_core.room.server.recovery import EventRecovery
 from genie_core.room.state.members import Terminal
 from genie_core.room.state.room_state import RoomState
@@ -130,11 +130,12 @@ class Room:
         identity: Identity | None = None,
         trusts_loopback: bool = True,
         counters: Counters | None = None,
+        strangers: StrangerQuotas | None = None,
     ) -> None:
         self.limits: Final = limits or Limits()
         self.log: Final = LogWindow(events, base, past, identity)
         self.peers: Final = PeerRegistry(self.limits, counters)
-        self.quotas: Final = Quotas(self.limits)
+        self.quotas: Final = Quotas(self.limits, strangers)
         self.files: Final = FileRequests(self.peers, self.limits, files or {})
         self.admission: Final = Admission(
             self.log,
@@ -415,6 +416,18 @@ class Room:
             if peer.stage is not Stage.LEAVING:
                 peer.until = last if peer.stage is Stage.JOINED else 0
                 self.peers.dismiss(peer, "suspended", self._closed, final=True)
+
+    def release(self) -> None:
+        """Disconnect all, members once they have what is durable; nothing is recorded.
+
+        They come back by themselves to a host who continues this log.
+        """
+        for peer in self.peers:
+            if peer.stage is not Stage.LEAVING:
+                peer.until = self.log.durable if peer.stage is Stage.JOINED else 0
+                peer.stage = Stage.LEAVING
+            self.peers.leave(peer)
+        self.peers.mark_ready()
 
     # -- coming and going
 

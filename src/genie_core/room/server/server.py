@@ -8,7 +8,6 @@ import socket
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
-from functools import partial
 from types import TracebackType
 from typing import Final, Self, TypeAlias
 
@@ -20,9 +19,7 @@ from genie_core.room.protocol.codec import ServerEncoder
 from genie_core.room.protocol.errors import ConnectionLost, FrameError
 from genie_core.room.protocol.events import Copied, Event, FileRef
 from genie_core.room.protocol.founding import Founding
-from genie_core.room.protocol.frames import (
-    ServerFrame,
-)
+from genie_core.room.protocol.frames import ClientFrame, ServerFrame
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.security.certificate import Certificate
@@ -35,12 +32,12 @@ from genie_core.room.server.log import Superseded
 from genie_core.room.server.log_window import ReadEvents
 from genie_core.room.server.peer_writer import PeerWriter
 from genie_core.room.server.peers import ARRIVING, Peer, Stage
-from genie_core.room.server.quotas import Quotas
+from genie_core.room.server.quotas import Quotas, StrangerQuotas
 from genie_core.room.server.room import Room
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.connection import ClientConnection, PeerConnection, memory_pair
 from genie_core.room.transport.hardening import HalfOpenLimiter
-from genie_core.room.transport.websocket import bind, listen
+from genie_core.room.transport.websocket import Packer, bind, listen
 from genie_core.runtime.tasks import start_task
 
 RETRY_FIRST: Final = 0.2
@@ -131,6 +128,7 @@ class RoomServer:
         stall_timeout: float = 10.0,
         clock: Callable[[], float] = time.time,
         counters: Counters | None = None,
+        strangers: StrangerQuotas | None = None,
     ) -> None:
         self._files = files
         self.room = Room(
@@ -146,6 +144,7 @@ class RoomServer:
             past=past,
             identity=identity,
             counters=counters,
+            strangers=strangers,
         )
         self._append = append
         self._host = host
@@ -161,7 +160,7 @@ class RoomServer:
         """The token in the hello of the host's own client."""
         self._stall_timeout = stall_timeout
         self._clock = clock
-        self._encoder = ServerEncoder()
+        self._packer: Packer[ServerFrame] = Packer(ServerEncoder(), masked=False)
         self._gate = HalfOpenLimiter(self.room.limits.half_open)
         self._listeners: list[Server] = []
         self._writers: dict[int, PeerWriter] = {}
@@ -236,12 +235,11 @@ class RoomServer:
             await listen(
                 sock,
                 self._gate,
-                partial(self._serve_connection, patience=self._stall_timeout),
-                self._encoder,
+                self.serve,
                 frame_bytes=self.room.limits.frame_bytes,
                 open_timeout=self.room.limits.handshake,
                 certificate=self._certificate,
-                begin=lambda source: self.room.quotas.begin(source, self._clock()),
+                begin=lambda source: self.room.quotas.strangers.begin(source, self._clock()),
             )
         )
         return Address(str(name[0]), int(name[1]))
@@ -259,7 +257,7 @@ class RoomServer:
         if self._closing:
             far.abort()
             return near
-        task = start_task(self._serve_connection(far), name="local member")
+        task = start_task(self.serve(far), name="local member")
         self._local.add(task)
         task.add_done_callback(self._local.discard)
         return near
@@ -290,6 +288,26 @@ class RoomServer:
         await self.close()
         return not self.room.log.pending()
 
+    async def stop(self, grace: float = 5.0) -> bool:
+        """Stop so that members come back once this log is served again.
+
+        Writes what is pending, sends what is durable, and disconnects within about `grace` seconds;
+        returns whether everything is on disk. That connections end is not recorded.
+        """
+        with suppress(TimeoutError):
+            async with asyncio.timeout(grace):
+                await self._all_written()
+                self._release()
+                await self._empty.wait()
+        self._release()
+        await self.close()
+        return not self.room.log.pending()
+
+    def _release(self) -> None:
+        self._closing = True
+        self.room.release()
+        self._dispatch()
+
     async def close(self) -> None:
         """Stop at once; events that are not on disk were never acknowledged."""
         self._closing = True
@@ -306,6 +324,7 @@ class RoomServer:
         self._listeners.clear()
         if self._local:
             await asyncio.wait(self._local)
+        await self._empty.wait()
         committer, self._committer = self._committer, None
         if committer is not None:
             committer.cancel()
@@ -404,16 +423,23 @@ class RoomServer:
 
     # -- connections
 
-    async def _serve_connection(
+    async def serve(
         self,
         link: PeerConnection,
         source: str = "",
         channel: str | None = None,
         let_in: Callable[[], None] | None = None,
         *,
-        patience: float | None = None,
+        first: ClientFrame | None = None,
+        until: float | None = None,
     ) -> None:
-        """Serve one connection until it ends."""
+        """Serve one connection until it ends.
+
+        `first` is a frame that the caller has received from it; `until` is when, on the event loop's
+        clock, it has to be authenticated. The other arguments are those of `Attend`.
+        """
+        patience = None if channel is None else self._stall_timeout
+        link.encode_with(self._packer)
         ROOM_LOGGED.set(self.state.room)
         peer = self.room.connect(source, channel)
         writer = self._writers[peer.id] = PeerWriter(self.room, peer, link)
@@ -424,7 +450,9 @@ class RoomServer:
         try:
             async with asyncio.TaskGroup() as tasks:  # reads in this task, writes in another
                 writing = tasks.create_task(writer.run(patience))
-                reason = await self._read(peer, link, let_in)
+                if until is None:
+                    until = asyncio.get_running_loop().time() + self.room.limits.handshake
+                reason = await self._read(peer, link, let_in, first, until)
                 writing.cancel()
             if not writing.cancelled():
                 reason = writing.result() or reason
@@ -440,10 +468,17 @@ class RoomServer:
                 self._empty.set()
 
     async def _read(
-        self, peer: Peer, link: PeerConnection, let_in: Callable[[], None] | None
+        self,
+        peer: Peer,
+        link: PeerConnection,
+        let_in: Callable[[], None] | None,
+        first: ClientFrame | None,
+        until: float,
     ) -> str:
         """Read frames until the connection ends; return why."""
-        until = asyncio.get_running_loop().time() + self.room.limits.handshake
+        if first is not None:
+            self.room.receive(peer, first, self._clock())
+            self._dispatch()
         meter = link.on_arrival = _Meter(self.room.quotas, peer, link, self._clock)
         while True:
             deadline = until if peer.stage in ARRIVING else None

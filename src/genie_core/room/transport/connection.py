@@ -4,11 +4,14 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import Final, Generic, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from genie_core.room.protocol.errors import ConnectionLost
 from genie_core.room.protocol.frames import ClientFrame, ServerFrame
 from genie_core.runtime.tasks import running_loop
+
+if TYPE_CHECKING:
+    from genie_core.room.transport.websocket import Packer
 
 MEMORY_CAPACITY: Final = 64
 
@@ -72,6 +75,9 @@ class PeerConnection(Connection[ServerFrame, ClientFrame], Protocol):
 
     on_arrival: Callable[[int], Awaitable[bool]]
 
+    def encode_with(self, packer: "Packer[ServerFrame]") -> None:
+        """Encode frames together with the other connections of a room."""
+
     async def heartbeat(self) -> None:
         """Tell a participant that we live while nothing is read from it.
 
@@ -125,6 +131,9 @@ class MemoryConnection(Generic[Out, In]):
     def is_free(self) -> bool:
         """Whether the connection is open and the other end keeps up."""
         return self._outgoing.is_free()
+
+    def encode_with(self, packer: "Packer[Out]") -> None:
+        """Do nothing: frames are passed unchanged."""
 
     async def heartbeat(self) -> None:
         """Do nothing: a process does not lose itself."""

@@ -3,10 +3,11 @@
 import asyncio
 import logging
 import random
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from genie_core.room.protocol.address import Address, parse_address
 from genie_core.room.protocol.errors import InvalidAddress, RoomError, Unreachable, WrongPin
@@ -17,19 +18,32 @@ from genie_core.runtime.tasks import start_task
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """Seconds to wait before the next attempt: doubling, with jitter."""
+    """Seconds to wait before the next attempt: doubling, with jitter.
 
-    first: float = 0.2
+    For the first `brisk` failures it is at most `shortly`, so that members are back within seconds
+    of a host that restarts, or of the one that takes its place.
+    """
+
+    first: float = 0.4
     longest: float = 5.0
+    shortly: float = 1.5
+    brisk: int = 60
 
     def delay(self, failures: int) -> float:
         """Return the seconds to wait after this many failures in a row."""
-        full = min(self.longest, self.first * 2.0 ** min(failures, 16))
-        return full * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, keeps no secret
+        most = min(self.shortly, self.longest) if failures < self.brisk else self.longest
+        full = min(most, self.first * 2.0 ** min(failures, 16))
+        return full * random.uniform(0.25, 1.0)  # noqa: S311 - spreads load, keeps no secret
 
 
 STAGGER: Final = 0.25
-"""Seconds until the next address is tried in parallel, as in RFC 8305."""
+"""Seconds until the next address is tried in parallel, as in RFC 8305; at once if the last one failed."""
+
+AGAIN: Final = 0.5
+"""Seconds until an address is tried again, while others may still answer."""
+
+MOST_PASSED: Final = 8
+"""How many times in a row an address is passed over for a second longer."""
 
 SEARCH: Final = 2.0
 """Seconds to wait for announcements after all known addresses failed."""
@@ -56,7 +70,8 @@ class Dialer:
     Known endpoints are tried first, in order. If none answers correctly, announcements are
     searched: the same host at another address is recognised by its certificate, another host must
     have a record that `trusts` accepts. `room` may be set once it is known. The caller checks the
-    host: `approve` makes its endpoint the `current` one, `forget` drops it.
+    host: `approve` makes its endpoint the `current` one, `pass_over` tries others first from now
+    on, `forget` drops it.
     """
 
     def __init__(
@@ -75,6 +90,7 @@ class Dialer:
         self.room = room
         self.current: Endpoint | None = None
         self._latest: Endpoint | None = None
+        self._passed: Counter[Endpoint] = Counter()
 
     @property
     def known(self) -> tuple[Endpoint, ...]:
@@ -89,17 +105,30 @@ class Dialer:
             Unreachable: no host answers.
             NotLoopback: without an invite only this machine can be reached.
         """
-        failures: list[RoomError] = []
-        link = await self._try(self._known, failures)
-        if link is None:
-            link = await self._try(await self._search(), failures)
-        if link is None:
-            raise _worst(failures)
+        attempt = _Attempt(self._connect, self._search, self._passed)
+        found = await attempt.run(self._known)
+        if found is None:
+            raise _worst(attempt.failures)
+        way, link = found
+        self._came_by(Endpoint(way.address, way.pin or link.channel or ""))
         return link
+
+    def pass_over(self) -> bool:
+        """Try the last connected address after all others, until a host is approved.
+
+        Returns whether it is the first time, so that others should be tried at once.
+        """
+        latest = self._latest
+        if latest is None:
+            return False
+        self._known = [*(each for each in self._known if each != latest), latest]
+        self._passed[latest] += 1
+        return self._passed[latest] == 1 and len(self._known) > 1
 
     def approve(self) -> None:
         """Confirm that the last connected host is the right one."""
         self.current = self._latest
+        self._passed.clear()
 
     def forget(self, pin: str) -> None:
         """Drop the addresses of this certificate's host, unless the network announces them."""
@@ -124,52 +153,112 @@ class Dialer:
                 found += _whereabouts(addresses, deed.pin)
         return [each for each in dict.fromkeys(found) if each not in self._known]
 
-    async def _try(
-        self, candidates: Sequence[Endpoint], failures: list[RoomError]
-    ) -> ClientConnection | None:
-        """Return the first connection that succeeds; cancelling leaves none open."""
-        tasks: list[asyncio.Task[ClientConnection]] = []
-        try:
-            for number, candidate in enumerate(candidates):
-                delay = STAGGER * number
-                tasks.append(start_task(self._try_one(candidate, delay, failures)))
-            waiting = set(tasks)
-            while waiting:
-                done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-                for task in done:
-                    if task.exception() is None:
-                        tasks.remove(task)
-                        return task.result()
-        finally:
-            await _give_up(tasks)
-        return None
-
-    async def _try_one(
-        self, candidate: Endpoint, delay: float, failures: list[RoomError]
-    ) -> ClientConnection:
-        await asyncio.sleep(delay)
-        try:
-            link = await self._connect(candidate.address, candidate.pin)
-        except RoomError as error:
-            failures.append(error)
-            raise
-        self._came_by(Endpoint(candidate.address, candidate.pin or link.channel or ""))
-        return link
-
     def _came_by(self, way: Endpoint) -> None:
         self._latest = way
         rest = [each for each in self._known if each != way and each != (way.address, "")]
         self._known = [way, *rest][:MAX_KNOWN]
 
 
-async def _give_up(tasks: list[asyncio.Task[ClientConnection]]) -> None:
-    for task in tasks:
-        task.cancel()
-    if tasks:
-        await asyncio.wait(tasks)
-    for task in tasks:
-        if not task.cancelled() and task.exception() is None:
-            task.result().abort()
+class _Attempt:
+    """Tries endpoints until one connects, or all have failed.
+
+    The next one is tried once the one before has failed, or soon; one that was `passed` over so
+    many times only if the others don't answer for so many seconds. Once all have failed, `search`
+    finds more. An endpoint at which nothing answers is tried again while others still may.
+    """
+
+    def __init__(
+        self,
+        connect: Callable[[Address, str], Awaitable[ClientConnection]],
+        search: Callable[[], Awaitable[list[Endpoint]]],
+        passed: Counter[Endpoint],
+    ) -> None:
+        self._connect = connect
+        self._find = search
+        self._passed = passed
+        self._fresh: deque[Endpoint] = deque()
+        self._next_at = 0.0
+        self._tries: dict[asyncio.Task[ClientConnection], Endpoint] = {}
+        self._unanswered: set[Endpoint] = set()
+        self._search: asyncio.Task[None] | None = None
+        self.failures: list[RoomError] = []
+
+    async def run(self, known: Iterable[Endpoint]) -> tuple[Endpoint, ClientConnection] | None:
+        """Return the first connection, and where to; cancelling leaves none open."""
+        self._fresh.extend(sorted(known, key=lambda each: self._passed[each]))
+        try:
+            while self._fresh or self._unanswered or self._searches():
+                self._begin()
+                await self._wait()
+                for task in [each for each in self._tries if each.done()]:
+                    if task.exception() is None:
+                        return self._tries.pop(task), task.result()
+                    self._failed(task)
+            return None
+        finally:
+            await self._give_up()
+
+    def _begin(self) -> None:
+        """Try the next endpoint if it is due."""
+        now = asyncio.get_running_loop().time()
+        if not self._fresh or (self._unanswered and now < self._next_at):
+            return
+        candidate = self._fresh.popleft()
+        self._unanswered.add(candidate)
+        self._tries[start_task(self._try(candidate))] = candidate
+        self._next_at = now + self._lead
+
+    @property
+    def _lead(self) -> float:
+        """Seconds for which the others may answer before the next one is tried."""
+        times = self._passed[self._fresh[0]] if self._fresh else 0
+        return float(min(times, MOST_PASSED)) or STAGGER
+
+    async def _wait(self) -> None:
+        """Wait until a try or the search ends, or the next endpoint is due."""
+        tasks: set[asyncio.Task[Any]] = {*self._tries}
+        if self._search is not None and not self._search.done():
+            tasks.add(self._search)
+        due = self._next_at - asyncio.get_running_loop().time() if self._fresh else None
+        await asyncio.wait(tasks, timeout=due, return_when=asyncio.FIRST_COMPLETED)
+
+    def _failed(self, task: asyncio.Task[ClientConnection]) -> None:
+        candidate, error = self._tries.pop(task), task.exception()
+        if not isinstance(error, RoomError):
+            task.result()
+            return
+        if candidate in self._unanswered:
+            self._unanswered.discard(candidate)
+            self.failures.append(error)
+            if self._lead == STAGGER:
+                self._next_at = 0.0
+        if isinstance(error, Unreachable):
+            self._tries[start_task(self._try(candidate, AGAIN))] = candidate
+
+    async def _try(self, candidate: Endpoint, delay: float = 0.0) -> ClientConnection:
+        await asyncio.sleep(delay)
+        return await self._connect(candidate.address, candidate.pin)
+
+    def _searches(self) -> bool:
+        """Whether the search goes on; it begins at the first call."""
+        if self._search is None:
+            self._search = start_task(self._look())
+        return not self._search.done() or bool(self._fresh)
+
+    async def _look(self) -> None:
+        self._fresh.extend(await self._find())
+
+    async def _give_up(self) -> None:
+        tasks: set[asyncio.Task[Any]] = {*self._tries}
+        if self._search is not None:
+            tasks.add(self._search)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+        for task in self._tries:
+            if not task.cancelled() and task.exception() is None:
+                task.result().abort()
 
 
 def _whereabouts(addresses: Iterable[str], pin: str) -> list[Endpoint]:

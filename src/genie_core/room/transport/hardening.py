@@ -143,6 +143,8 @@ class HalfOpenLimiter:
         self._displaced: set[int] = set()
         self._shut = False
         self._left = asyncio.Event()
+        self.crowded_out = 0
+        """How many connections were refused or displaced so far."""
 
     @property
     def strangers(self) -> int:
@@ -229,6 +231,7 @@ class HalfOpenLimiter:
 
     def _displace(self, stranger: "Stranger") -> None:
         """Close a connection to free its place."""
+        self.crowded_out += 1
         self._displaced.add(stranger.fileno())
         del self._strangers[stranger.fileno()]
         stranger.hang_up()
@@ -254,6 +257,7 @@ class LimitedSocket(socket.socket):
         accepted, address = super().accept()
         source = client_origin(str(address[0]))
         if not self._gate.admits(source):
+            self._gate.crowded_out += 1
             accepted.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
             accepted.close()
             raise ConnectionAbortedError

@@ -85,7 +85,7 @@ class Packer(Generic[Out]):
     """Encodes frames; a frame for several peers in a row is encoded once."""
 
     def __init__(self, encoder: Callable[[Out], bytes], *, masked: bool) -> None:
-        self._encode = encoder
+        self.encode: Final = encoder
         self._masked = masked
         self._last: Out | None = None
         self._packed = b""
@@ -93,7 +93,7 @@ class Packer(Generic[Out]):
     def __call__(self, frame: Out) -> bytes:
         """Encode a frame; clients mask it, anew each time (RFC 6455)."""
         if frame is not self._last or self._masked:
-            text = Frame(Opcode.TEXT, self._encode(frame))
+            text = Frame(Opcode.TEXT, self.encode(frame))
             self._packed, self._last = text.serialize(mask=self._masked), frame
         return self._packed
 
@@ -114,14 +114,16 @@ class WebSocketConnection(Generic[Out, In]):
         encoder: Callable[[Out], bytes],
         decoder: Callable[[bytes], In],
         channel: str = "",
-        packer: Packer[Out] | None = None,
     ) -> None:
         self.channel: Final = channel
         self.on_arrival: Callable[[int], Awaitable[bool]] = take_any
         self._ws = ws
-        self._encode = encoder
         self._decode = decoder
-        self._pack = packer or Packer(encoder, masked=ws.protocol.side is Side.CLIENT)
+        self._pack = Packer(encoder, masked=ws.protocol.side is Side.CLIENT)
+
+    def encode_with(self, packer: Packer[Out]) -> None:
+        """Encode frames as other connections of the same room from now on."""
+        self._pack = packer
 
     def is_open(self) -> bool:
         """Whether neither end has started to close the connection."""
@@ -145,7 +147,7 @@ class WebSocketConnection(Generic[Out, In]):
     async def send(self, frames: Sequence[Out]) -> None:
         """Send frames; waits while the transport's buffer is above its limit."""
         for frame in frames:
-            data = self._encode(frame)
+            data = self._pack.encode(frame)
             try:
                 await self._ws.send(data, text=True)
             except ConnectionClosed as error:
@@ -266,7 +268,6 @@ async def listen(
     sock: socket.socket,
     gate: HalfOpenLimiter,
     attend: Attend,
-    encoder: Callable[[ServerFrame], bytes],
     *,
     frame_bytes: int,
     open_timeout: float = OPEN_TIMEOUT,
@@ -289,11 +290,9 @@ async def listen(
         name = sock.getsockname()
         await resolve_loopback(Address(str(name[0]), int(name[1])))
 
-    packer = Packer(encoder, masked=False)
-
     async def handler(ws: ServerConnection) -> None:
         link = WebSocketConnection[ServerFrame, ClientFrame](
-            ws, encoder, lambda data: decode_client(data, frame_bytes), pin, packer
+            ws, encode, lambda data: decode_client(data, frame_bytes), pin
         )
         source = client_origin(str(ws.remote_address[0]) if ws.remote_address else "unknown")
         descriptor: int = ws.transport.get_extra_info("socket").fileno()

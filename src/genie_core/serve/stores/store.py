@@ -1,10 +1,16 @@
 """What several machines share to keep a service's rooms going: documents, logs, files, leases."""
 
-from collections.abc import AsyncIterator, Sequence
+import hashlib
+from collections.abc import AsyncGenerator, Sequence
 from typing import Protocol
 
 from genie_core.errors import GenieError
 from genie_core.room.protocol.events import Event
+
+
+def shard_of(room: str, shards: int) -> int:
+    """Return the part of a service to which a room belongs, from 0; the same on every machine."""
+    return int.from_bytes(hashlib.sha256(room.encode()).digest()[:8]) % shards
 
 
 class StoreUnavailable(GenieError, OSError):
@@ -32,7 +38,7 @@ class SharedLog(Protocol):
         a write whose answer was lost has happened.
         """
 
-    def read(self, after: int) -> AsyncIterator[Sequence[Event]]:
+    def read(self, after: int) -> AsyncGenerator[Sequence[Event]]:
         """Iterate over the events that follow `after`, in groups, up to the last one.
 
         Afterwards `head` is the last event. Raises `StoreUnavailable`.

@@ -105,6 +105,12 @@ class EventLog:
         return self._last
 
     @property
+    def is_intact(self) -> bool:
+        """Whether no event was lost when it was opened; a torn end is none."""
+        damages = self._index.damages
+        return not (damages.damaged or damages.others or damages.holes)
+
+    @property
     def files(self) -> list[FileRef]:
         """The files that its messages name; call it while nothing is written."""
         return list(self._index.state.files.values())

@@ -22,6 +22,7 @@ from genie_core.room.server.log_window import BATCH_EVENTS
 from genie_core.room.server.peer_writer import PeerWriter
 from genie_core.room.server.room import Room
 from genie_core.room.transport.connection import take_any
+from genie_core.room.transport.websocket import Packer
 
 DEADLINE = 60.0
 NOW = 1_000.0
@@ -66,6 +67,9 @@ class Link:
         self.sending.clear()
 
     async def receive(self) -> ClientFrame:
+        raise NotImplementedError
+
+    def encode_with(self, packer: Packer[ServerFrame]) -> None:
         raise NotImplementedError
 
     async def close(self, reason: str = "") -> None:

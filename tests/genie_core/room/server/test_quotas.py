@@ -150,12 +150,12 @@ def test_nothing_of_what_strangers_cost_is_charged_to_the_name_that_they_claim()
     budget.spend(mallory, 1.0, 0.0)
     assert budget.pause(person("ann"), 0.0) == 0.0
     assert budget.pause(person("there"), 0.0) == 0.0
-    assert budget.begin("there", 0.0) > 1.0
-    assert budget.begin("elsewhere", 60.0) == 0.0
+    assert budget.strangers.begin("there", 0.0) > 1.0
+    assert budget.strangers.begin("elsewhere", 60.0) == 0.0
 
 
 def begun(budget: Quotas, sources: Iterable[str], now: float = 0.0) -> int:
-    return sum(not budget.begin(source, now) for source in sources)
+    return sum(not budget.strangers.begin(source, now) for source in sources)
 
 
 def test_tls_begins_with_so_many_strangers_of_one_network_at_once_and_no_more() -> None:

@@ -2,8 +2,16 @@ from genie_core.room.transport.dialer import Backoff
 
 
 def test_the_wait_between_attempts_grows_to_a_limit_and_is_spread() -> None:
-    backoff = Backoff(first=0.2, longest=5.0)
+    backoff = Backoff(first=0.2, longest=5.0, shortly=1.0, brisk=60)
     for failures in range(200):
-        full = min(5.0, 0.2 * 2.0 ** min(failures, 10))
-        assert full / 2 <= backoff.delay(failures) <= full
+        full = min(1.0 if failures < 60 else 5.0, 0.2 * 2.0 ** min(failures, 10))
+        assert full / 4 <= backoff.delay(failures) <= full
     assert len({backoff.delay(3) for _ in range(20)}) > 1
+
+
+def test_for_a_minute_a_host_that_restarts_is_met_within_two_seconds() -> None:
+    backoff, waited = Backoff(), 0.0
+    for failures in range(200):
+        wait = backoff.delay(failures)
+        assert wait < 2.0 or waited > 20.0
+        waited += wait

@@ -108,7 +108,7 @@ async def listening(
     sock = await bind(Address("127.0.0.1", 0), beyond=True)
     address = Address(*sock.getsockname())
     server = await listen(
-        *(sock, gate, attend, lambda frame: b""),
+        *(sock, gate, attend),
         frame_bytes=1024,
         certificate=certificate,
         begin=begin,
@@ -161,7 +161,7 @@ async def test_members_come_back_while_strangers_of_another_address_flood(
     limits = Limits(half_open=8)
     async with room_server(certificate=certificate, limits=limits, clock=lambda: 1.0) as server:
         address = await server.listen(port=0)
-        while not server.room.quotas.begin("127.0.0.2", 1.0):
+        while not server.room.quotas.strangers.begin("127.0.0.2", 1.0):
             pass
         loop, waiting = asyncio.get_running_loop(), [socket.socket() for _ in range(8)]
         for sock in waiting:

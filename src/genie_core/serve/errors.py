@@ -1,0 +1,40 @@
+"""Errors of a service.
+
+ServeError
+├── CannotServe       the service can't start
+├── NoSuchRoom        it has no room of this id
+├── NotSaved          the last events of a room are not on disk
+└── RoomUnavailable   a room can't be opened, created, archived or deleted now
+"""
+
+from pathlib import Path
+
+from genie_core.errors import GenieError
+
+
+class ServeError(GenieError):
+    """Something about a service that its operator can correct."""
+
+
+class CannotServe(ServeError):
+    """The service can't start; the text says why and what to do."""
+
+
+class NoSuchRoom(ServeError):
+    """The service has no room of this id."""
+
+    def __init__(self, room: str) -> None:
+        super().__init__(f"this service has no room {room!r}")
+        self.room = room
+
+
+class RoomUnavailable(ServeError):
+    """A room can't be opened, created, archived or deleted now; the text says why."""
+
+
+class NotSaved(ServeError):
+    """The last events of a room are not on disk."""
+
+    def __init__(self, log: Path) -> None:
+        super().__init__(f"the last events could not be written to {log}")
+        self.log = log

@@ -1,0 +1,189 @@
+"""One open room of a service: its folder, its server, its invites and its host record."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from functools import partial
+
+from genie_core.room.open.files import blobs_of
+from genie_core.room.open.hosting import make_own, open_held
+from genie_core.room.participant.presence import PASSES_NAME, HostPresence, InviteTokenFile
+from genie_core.room.protocol.address import Address
+from genie_core.room.protocol.events import Role
+from genie_core.room.security.certificate import Certificate
+from genie_core.room.security.identity import Identity
+from genie_core.room.security.invite_tokens import InviteTokens
+from genie_core.room.server.counters import Counters
+from genie_core.room.server.file_worker import open_file_worker
+from genie_core.room.server.quotas import StrangerQuotas
+from genie_core.room.server.server import RoomServer
+from genie_core.serve.config import ServeConfig
+from genie_core.serve.errors import NotSaved
+from genie_core.sessions.log.writer import OpenedLog
+from genie_core.sessions.metadata import SessionMetadata
+from genie_core.sessions.session import SavedSession
+
+
+@dataclass(frozen=True, slots=True)
+class RoomHost:
+    """What the rooms of a service have in common: who hosts them, and where."""
+
+    config: ServeConfig
+    identity: Identity
+    certificate: Certificate
+    address: Address
+    addresses: tuple[Address, ...]
+    strangers: StrangerQuotas
+    counters: Counters
+    clock: Callable[[], float] = time.time
+
+    @property
+    def name(self) -> str:
+        return self.config.name
+
+
+class ServedRoom:
+    """One open room of a service; `open` opens it, `suspend` or `close` closes it."""
+
+    def __init__(
+        self,
+        saved: SavedSession,
+        server: RoomServer,
+        passes: InviteTokens,
+        presence: HostPresence,
+        opened: OpenedLog,
+        resources: AsyncExitStack,
+    ) -> None:
+        self.saved = saved
+        self.server = server
+        self.passes = passes
+        self.presence = presence
+        self.problems = tuple(opened.problems)
+        self._log = opened.log
+        self._resources = resources
+
+    @classmethod
+    async def open(
+        cls, saved: SavedSession, host: RoomHost, hosts: tuple[str, ...]
+    ) -> "ServedRoom":
+        """Open a saved room; `hosts` are the machine's own addresses.
+
+        Raises:
+            GenieError: it can't be opened, or not by this host.
+        """
+        async with AsyncExitStack() as resources:
+            opened = await open_held(saved, host.name, resources)
+            file = InviteTokenFile(saved.folder / PASSES_NAME)
+            resources.push_async_callback(file.aclose)
+            passes = await asyncio.to_thread(file.load)
+            copied, founding = await asyncio.to_thread(
+                make_own, saved, opened, host.name, host.identity
+            )
+            record, log, limits = saved.metadata, opened.log, host.config.room
+            files = await open_file_worker(blobs_of(saved), log.files, limits)
+            server = RoomServer(
+                opened.events,
+                log.append,
+                room=record.id,
+                title=record.title,
+                host=host.name,
+                identity=host.identity,
+                certificate=host.certificate,
+                passes=passes,
+                keep_passes=file.save,
+                ask=host.config.ask,
+                trusts_loopback=False,
+                files=files,
+                base=opened.base.room(),
+                past=log.read,
+                copied=copied,
+                origin=record.origin if copied else "",
+                founding=founding,
+                limits=limits,
+                clock=host.clock,
+                strangers=host.strangers,
+                counters=host.counters,
+            )
+            log.memory = server.room.log.remembered
+            resources.push_async_callback(server.close)
+            await server.start()
+            presence = HostPresence(
+                host.identity,
+                host.certificate,
+                room=record.id,
+                title=record.title,
+                host=host.name,
+                address=host.address,
+                local=False,
+                passes=passes,
+                file=file,
+                settle=server.settle,
+                trusts_loopback=False,
+                addresses=host.addresses,
+                clock=host.clock,
+            )
+            presence.state(hosts)
+            await asyncio.to_thread(_note_hosting, saved, host, presence)
+            return cls(saved, server, passes, presence, opened, resources.pop_all())
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The room's id, and the one that it had before it was founded."""
+        return ids_of(self.saved.metadata)
+
+    def invite(
+        self, *, role: Role | None = None, uses: int | None = None, lifetime: float | None = None
+    ) -> str:
+        """Add an invite; `lifetime` is in seconds."""
+        return self.presence.issue(uses=uses, lifetime=lifetime)
+
+    async def suspend(self, reason: str) -> None:
+        """End the room: all members hear the reason, and that it is over for now.
+
+        Raises:
+            NotSaved: its end is not on disk.
+        """
+        is_saved = await self.server.suspend(reason)
+        await self._release()
+        if not is_saved:
+            raise NotSaved(self.saved.log_path)
+
+    async def close(self) -> None:
+        """Stop serving the room; members come back once it is served again.
+
+        Raises:
+            NotSaved: the last events are not on disk; their authors keep them.
+        """
+        is_saved = await self.server.stop()
+        await self._release()
+        if not is_saved:
+            raise NotSaved(self.saved.log_path)
+
+    async def _release(self) -> None:
+        last = self._log.last
+        summary = self.saved.summary(self.server.state, last.at if last is not None else 0.0)
+        try:
+            await asyncio.to_thread(partial(self.saved.update, **summary))
+        finally:
+            await self._resources.aclose()
+
+
+def ids_of(record: SessionMetadata) -> tuple[str, ...]:
+    """Return a room's id, and the one that it had before it was founded."""
+    before = record.founding.before if record.founding is not None else ""
+    return (record.id, before) if before else (record.id,)
+
+
+def _note_hosting(saved: SavedSession, host: RoomHost, presence: HostPresence) -> None:
+    saved.update(
+        kind="hosted",
+        host=host.name,
+        name=host.name,
+        address=str(host.address),
+        addresses=tuple(map(str, presence.addresses)),
+        copied="",
+        origin="",
+        pin=presence.pin,
+    )

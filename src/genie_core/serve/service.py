@@ -1,0 +1,353 @@
+"""A service: rooms that stay open, at one port of this machine."""
+
+import asyncio
+import logging
+import resource
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import AsyncExitStack, suppress
+from datetime import UTC, datetime
+from functools import partial
+from types import MappingProxyType
+from typing import Final
+
+from genie_core.errors import GenieError
+from genie_core.room.discovery.interfaces import reachable_hosts
+from genie_core.room.open.identities import identity_of_person
+from genie_core.room.protocol.address import Address, parse_address
+from genie_core.room.protocol.names import fold_name
+from genie_core.room.security.certificate import Certificate, load_certificate
+from genie_core.room.security.identity import Identity, load_identity
+from genie_core.room.server.counters import Counters
+from genie_core.room.server.listener import RoomListener
+from genie_core.room.transport.websocket import bind
+from genie_core.runtime.tasks import start_task
+from genie_core.serve.config import ServeConfig
+from genie_core.serve.errors import CannotServe, NoSuchRoom, RoomUnavailable
+from genie_core.serve.served_room import RoomHost, ServedRoom, ids_of
+from genie_core.serve.stores.store import SharedStore
+from genie_core.sessions.catalog import Catalog, Listing
+from genie_core.sessions.lock import SessionInUse, hold
+from genie_core.sessions.session import SavedSession
+from genie_core.sessions.trash import trash
+from genie_core.settings.locations import Locations
+from genie_core.storage.atomic import make_private_folder
+from genie_core.storage.errors import disk_access
+
+OPENED_AT_ONCE: Final = 8
+
+LOOK_AROUND: Final = 30.0
+"""Seconds between two checks of the machine's own addresses."""
+
+ARCHIVED: Final = "this room is archived; an administrator of the service can open it again"
+REASON: Final = "the room was archived"
+STOPPED: Final = "the service was stopped"
+
+EVERYWHERE: Final = ("", "0.0.0.0", "::")  # noqa: S104 - compared with, not bound to
+FILES: Final = 1_048_576
+"""Most files that the process asks to have open."""
+
+logger = logging.getLogger(__name__)
+
+
+class Service:
+    """Hosts rooms for its members until it is stopped.
+
+    All rooms run on the event loop of `start`. `rooms` are the open ones by the names of their
+    folders, `problems` says why others could not be opened, and `archived` are closed. While it
+    `is_serving`, members can join.
+    """
+
+    def __init__(
+        self,
+        config: ServeConfig,
+        locations: Locations,
+        *,
+        store: SharedStore | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.config: Final = config
+        self.locations: Final = locations
+        self.store: Final = store
+        self.catalog: Final = Catalog(locations.sessions)
+        self.problems: dict[str, str] = {}
+        self.archived: set[str] = set()
+        self.counters: Final = Counters()
+        self.is_serving = False
+        self._clock = clock
+        self._rooms: dict[str, ServedRoom] = {}
+        self._hosts: tuple[str, ...] = ()
+        self._changing = asyncio.Lock()
+        self._resources = AsyncExitStack()
+        self.host: RoomHost
+        self.listener: RoomListener
+        self.address: Address
+
+    @property
+    def rooms(self) -> Mapping[str, ServedRoom]:
+        return MappingProxyType(self._rooms)
+
+    @property
+    def identity(self) -> Identity:
+        return self.host.identity
+
+    async def start(self) -> None:
+        """Open all rooms that are not archived, then listen.
+
+        A room that can't be opened is reported in `problems`, and keeps no other from opening.
+
+        Raises:
+            GenieError: the service can't start; nothing is left open.
+        """
+        async with AsyncExitStack() as resources:
+            await self._start(resources)
+            self._resources = resources.pop_all()
+
+    async def _start(self, resources: AsyncExitStack) -> None:
+        config = self.config
+        raise_file_limit()
+        await asyncio.to_thread(_take_folder, self.locations, resources)
+        identity, certificate = await asyncio.to_thread(self._credentials)
+        sock = resources.enter_context(await bind(Address(config.listen, config.port), beyond=True))
+        name = sock.getsockname()
+        self.address = Address(str(name[0]), int(name[1]))
+        self.listener = listener = RoomListener(
+            certificate,
+            config.room,
+            connections=config.limits.connections,
+            members=config.limits.members,
+            clock=self._clock,
+            counters=self.counters,
+        )
+        resources.push_async_callback(listener.close)
+        self.host = RoomHost(
+            config,
+            identity,
+            certificate,
+            self.address,
+            self._given_addresses(),
+            listener.strangers,
+            self.counters,
+            self._clock,
+        )
+        self._hosts = await self._look_around()
+        resources.push_async_callback(self._close_all)
+        await self._open_all(await asyncio.to_thread(self.catalog.all))
+        await listener.listen(sock=sock)
+        self.is_serving = True
+        if not self.host.addresses:
+            watch = start_task(self._watch(), name="own addresses")
+            resources.callback(watch.cancel)
+
+    async def stop(self, *, restart: bool = True) -> None:
+        """Stop; members reconnect by themselves after a `restart`.
+
+        Without one, all rooms are suspended. What is pending is written and sent first.
+        """
+        self.is_serving = False
+        await self.listener.shut()
+        if not restart:
+            async with asyncio.TaskGroup() as tasks:
+                for id_, room in list(self._rooms.items()):
+                    tasks.create_task(self._close(id_, partial(room.suspend, STOPPED)))
+        await self._resources.aclose()
+
+    # -- rooms
+
+    def room(self, id_: str) -> ServedRoom:
+        """Return an open room by its folder; raises `NoSuchRoom`."""
+        try:
+            return self._rooms[id_]
+        except KeyError:
+            raise NoSuchRoom(id_) from None
+
+    async def create(self, title: str) -> ServedRoom:
+        """Create a room and open it.
+
+        Raises:
+            RoomUnavailable: there are too many.
+            GenieError: it can't be created.
+        """
+        async with self._changing:
+            self._check_space()
+            name = self.host.name
+            saved = await asyncio.to_thread(
+                self.catalog.create, title, self._clock(), host=name, name=name
+            )
+            return await self._open(saved)
+
+    async def archive(self, room: str) -> None:
+        """Suspend a room; its folder stays, and those who try to join hear that it is archived."""
+        async with self._changing:
+            served = self.room(room)
+            await asyncio.to_thread(served.saved.update, archived=True)
+            await self._close(room, partial(served.suspend, REASON))
+            self.listener.refuse(ARCHIVED, *served.ids)
+            self.archived.add(room)
+
+    async def unarchive(self, room: str) -> ServedRoom:
+        """Open an archived room again.
+
+        Raises:
+            NoSuchRoom: there is none of this id.
+            RoomUnavailable: too many rooms are open.
+            GenieError: it can't be opened.
+        """
+        async with self._changing:
+            saved = await asyncio.to_thread(self._archived, room)
+            self._check_space()
+            served = await self._open(saved)
+            await asyncio.to_thread(saved.update, archived=False)
+            self.archived.discard(room)
+            return served
+
+    async def delete(self, room: str) -> None:
+        """Move an archived room to the trash of this machine.
+
+        Raises:
+            NoSuchRoom: there is none of this id.
+            RoomUnavailable: it is not archived.
+            GenieError: the trash does not take it.
+        """
+        async with self._changing:
+            if room in self._rooms:
+                raise RoomUnavailable(f"the room {room} is open; archive it first")
+            saved = await asyncio.to_thread(self._archived, room)
+            await asyncio.to_thread(trash, saved.folder)
+            self.listener.remove(*ids_of(saved.metadata))
+            self.problems.pop(room, None)
+            self.archived.discard(room)
+
+    async def open_room(self, room: str) -> ServedRoom:
+        """Open a room that this process is to host; its folder is here.
+
+        Raises:
+            GenieError: it can't be opened.
+        """
+        async with self._changing:
+            if room in self._rooms:
+                return self._rooms[room]
+            return await self._open(await asyncio.to_thread(self.catalog.find, room))
+
+    async def close_room(self, room: str) -> None:
+        """Stop hosting a room that another process may host from now on; members go there."""
+        async with self._changing:
+            if served := self._rooms.get(room):
+                self.listener.remove(*served.ids)
+                await self._close(room, served.close)
+
+    async def _open_all(self, listings: Iterable[Listing]) -> None:
+        gate = asyncio.Semaphore(OPENED_AT_ONCE)
+
+        async def open_one(listing: Listing) -> None:
+            async with gate:
+                try:
+                    self._check_space()
+                    await self._open(await asyncio.to_thread(self.catalog.find, listing.id))
+                except GenieError as error:
+                    logger.warning("the room %s can't be opened: %s", listing.id, error)
+                    self.problems[listing.id] = str(error)
+
+        async with asyncio.TaskGroup() as tasks:
+            for listing in listings:
+                record = listing.metadata
+                if record is None:
+                    self.problems[listing.id] = listing.note
+                elif record.kind != "hosted" or record.copied or not self._is_me(record.owner):
+                    continue
+                elif record.archived:
+                    self.listener.refuse(ARCHIVED, *ids_of(record))
+                    self.archived.add(listing.id)
+                else:
+                    tasks.create_task(open_one(listing))
+
+    async def _open(self, saved: SavedSession) -> ServedRoom:
+        room = await ServedRoom.open(saved, self.host, self._hosts)
+        self._rooms[saved.id] = room
+        self.problems.pop(saved.id, None)
+        self.listener.add(room.server.serve, *room.ids)
+        return room
+
+    async def _close(self, room: str, close: Callable[[], Awaitable[None]]) -> None:
+        """Close a room; one whose end can't be written is closed as well."""
+        del self._rooms[room]
+        try:
+            await close()
+        except GenieError as error:
+            logger.warning("the room %s was closed in disorder: %s", room, error)
+
+    async def _close_all(self) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            for id_, room in list(self._rooms.items()):
+                tasks.create_task(self._close(id_, room.close))
+
+    def _check_space(self) -> None:
+        most = self.config.limits.rooms
+        if len(self._rooms) >= most:
+            raise RoomUnavailable(
+                f"{most} rooms are open, which is the limit; archive one, or set limits.rooms"
+            )
+
+    def _archived(self, room: str) -> SavedSession:
+        """Return a room that is not open, by its folder. Blocks."""
+        if room not in self.catalog.ids():
+            raise NoSuchRoom(room)
+        return self.catalog.find(room)
+
+    def _is_me(self, name: str) -> bool:
+        return fold_name(name) == fold_name(self.config.name)
+
+    # -- this machine
+
+    def _credentials(self) -> tuple[Identity, Certificate]:
+        """Load the key and the certificate. Blocks."""
+        config, locations = self.config, self.locations
+        if config.key is not None:
+            identity = load_identity(config.key)
+        else:
+            identity = identity_of_person(config.name, locations)
+        path = config.certificate or locations.certificate
+        return identity, load_certificate(path, datetime.now(UTC))
+
+    def _given_addresses(self) -> tuple[Address, ...]:
+        """Return the addresses that members are given; none if they are the machine's own."""
+        config, port = self.config, self.address.port
+        if config.addresses:
+            return tuple(parse_address(each, port) for each in config.addresses)
+        return () if config.listen in EVERYWHERE else (Address(config.listen, port),)
+
+    async def _look_around(self) -> tuple[str, ...]:
+        return () if self.host.addresses else await asyncio.to_thread(reachable_hosts)
+
+    async def _watch(self) -> None:
+        """Tell all members when this machine has other addresses."""
+        while True:
+            await asyncio.sleep(LOOK_AROUND)
+            hosts = await self._look_around()
+            if hosts != self._hosts:
+                logger.info("this machine has other addresses now")
+                self._hosts = hosts
+                for room in self._rooms.values():
+                    room.presence.state(hosts)
+
+
+def raise_file_limit() -> None:
+    """Let this process open as many files as the system allows: each member needs one."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = FILES if hard == resource.RLIM_INFINITY else min(hard, FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def _take_folder(locations: Locations, resources: AsyncExitStack) -> None:
+    """Keep other services from the folder of rooms until `resources` are closed. Blocks."""
+    base = locations.sessions
+    with disk_access("make the folder", base):
+        make_private_folder(base)
+    try:
+        resources.enter_context(hold(base, "service"))
+    except SessionInUse as error:
+        raise CannotServe(
+            f"another service has the rooms in {base} open ({error.holder}); stop it first"
+        ) from error

@@ -1,0 +1,1 @@
+"""Rooms in NATS JetStream: logs in streams, documents and leases in key-value buckets, files."""

@@ -1,0 +1,108 @@
+"""A room's log in a store, with a file of this machine as its cache."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import aclosing
+from pathlib import Path
+from typing import Self
+
+from genie_core.room.protocol.events import Event
+from genie_core.serve.stores.store import SharedLog
+from genie_core.sessions.log.index import INDEX_NAME
+from genie_core.sessions.log.writer import EventLog, OpenedLog, keep_aside
+
+
+class CachedLog:
+    """A `Log` that writes to a store first and then to its cache, from which it reads.
+
+    What is in the cache is in the store. `cache` has what only a file log has, such as its files.
+    """
+
+    def __init__(self, shared: SharedLog, cache: EventLog) -> None:
+        self._shared = shared
+        self.cache = cache
+        self._turn = asyncio.Lock()
+
+    @classmethod
+    async def open(
+        cls, shared: SharedLog, path: Path, first: Event | None = None
+    ) -> tuple[Self, OpenedLog]:
+        """Bring the cache up to the end of a log in a store, and open it; see `EventLog.open`.
+
+        A cache that is damaged or has other events than the store is set aside and made anew. The
+        caller holds the lock of the session.
+
+        Raises:
+            StoreUnavailable: the store does not answer. What was read is kept, so that the next
+                attempt goes on from it.
+            DiskFailure, DamagedSession: the cache can't be read or written.
+        """
+        opened = await asyncio.to_thread(EventLog.open, path, first)
+        try:
+            is_true = opened.log.is_intact and await _catch_up(shared, opened.log)
+        finally:
+            await asyncio.to_thread(opened.log.close)
+        if not is_true:
+            await asyncio.to_thread(_set_aside, path)
+            await _fill(shared, path, first)
+        opened = await asyncio.to_thread(EventLog.open, path, first)
+        return cls(shared, opened.log), opened
+
+    @property
+    def head(self) -> int:
+        return self.cache.head
+
+    async def append(self, events: Sequence[Event]) -> None:
+        """Write events to the store and then to the cache; see `Log`."""
+        events = tuple(events)
+        async with self._turn:
+            self._check_last(events)
+            await self._shared.append(events)
+            await self.cache.append(events)
+
+    def read(self, after: int, most: int) -> list[Event]:
+        """Return events from the cache; see `Log`."""
+        return self.cache.read(after, most)
+
+    def close(self) -> None:
+        """Close the cache; `aclose` also stops using the store."""
+        self.cache.close()
+
+    async def aclose(self) -> None:
+        await self._shared.aclose()
+        await asyncio.to_thread(self.close)
+
+    def _check_last(self, events: Sequence[Event]) -> None:
+        """Refuse events that contradict the last one, before the store gets them."""
+        last = self.cache.last
+        if last is not None and any(each.seq == last.seq and each != last for each in events):
+            raise ValueError(f"event {last.seq} is another one than in the log")
+
+
+async def _catch_up(shared: SharedLog, cache: EventLog) -> bool:
+    """Add to the cache what is new in the store; False if the two contradict each other."""
+    last = cache.last
+    async with aclosing(shared.read(max(0, cache.head - 1))) as groups:
+        async for group in groups:
+            if last is not None:
+                if group[0] != last:
+                    return False
+                last = None
+            await cache.append(group)
+    return last is None
+
+
+async def _fill(shared: SharedLog, path: Path, first: Event | None) -> None:
+    """Write all that is in the store to a new cache."""
+    log = (await asyncio.to_thread(EventLog.open, path, first)).log
+    try:
+        await _catch_up(shared, log)
+    finally:
+        await asyncio.to_thread(log.close)
+
+
+def _set_aside(path: Path) -> None:
+    """Give a cache another name, so that a new one can take its place."""
+    keep_aside(path)
+    path.unlink(missing_ok=True)
+    path.with_name(INDEX_NAME).unlink(missing_ok=True)

@@ -1,0 +1,60 @@
+"""`genie-tui serve`: rooms that stay open, without a screen."""
+
+import argparse
+import asyncio
+import os
+import signal
+from functools import partial
+from typing import Any, Final, TextIO
+
+from msgspec.structs import replace
+
+from genie_core.logging import configure_logging
+from genie_core.room.security.identity import words
+from genie_core.serve.config import CONFIG_NAME, ServeConfig, read_config
+from genie_core.serve.service import Service
+from genie_core.settings.locations import Locations
+from genie_tui.cli.output import safe_line
+
+SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+
+
+def run_serve(options: argparse.Namespace, locations: Locations, out: TextIO) -> int:
+    """Serve until a signal arrives, and stop in good order; another signal ends at once."""
+    config = _config(options, locations)
+    with configure_logging():
+        asyncio.run(_serve(Service(config, locations), out))
+    return 0
+
+
+def _config(options: argparse.Namespace, locations: Locations) -> ServeConfig:
+    given: dict[str, Any] = {"port": options.port, "listen": options.listen}
+    path = options.config or locations.config / CONFIG_NAME
+    config = read_config(path, required=options.config is not None)
+    return replace(config, **{name: value for name, value in given.items() if value is not None})
+
+
+async def _serve(service: Service, out: TextIO) -> None:
+    loop, told = asyncio.get_running_loop(), asyncio.Event()
+    for number in SIGNALS:
+        loop.add_signal_handler(number, partial(_hear, number, told))
+    await service.start()
+    out.write(f"{safe_line(_summary(service))}\n")
+    out.flush()
+    await told.wait()
+    await service.stop()
+
+
+def _hear(number: int, told: asyncio.Event) -> None:
+    if told.is_set():
+        os._exit(128 + number)
+    told.set()
+
+
+def _summary(service: Service) -> str:
+    rooms, failed = len(service.rooms), len(service.problems)
+    count = "1 room" if rooms == 1 else f"{rooms} rooms"
+    rest = f", {failed} can't be opened" if failed else ""
+    return (
+        f"serving {count}{rest} at {service.address}; key in words: {words(service.identity.key)}"
+    )

@@ -1,0 +1,114 @@
+"""The log in NATS with its cache, run through the contract of logs."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.nats_servers import NatsServers
+
+from genie_core.room.server.log import Log
+from genie_core.serve.stores.nats import log as nats_log
+from genie_core.serve.stores.nats import store as nats_store
+from genie_core.serve.stores.nats.store import NatsStore
+from genie_core.serve.stores.shared_log import CachedLog
+from genie_core.sessions.log.index import INDEX_NAME
+from genie_core.testing.contract.log import LogContract, LogPlace
+
+ROOM = "standup-0123"
+
+WRITER = """
+import asyncio, sys
+from pathlib import Path
+import msgspec
+from genie_core.serve.config import StoreTable
+from genie_core.serve.stores.nats.store import NatsStore
+from genie_core.serve.stores.shared_log import CachedLog
+from genie_core.testing.contract.log import write_until_killed
+
+async def main():
+    store = await NatsStore.connect(msgspec.json.decode(sys.argv[1], type=StoreTable))
+    log, _ = await CachedLog.open(store.log("standup-0123"), Path(sys.argv[2]))
+    await write_until_killed(log)
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Report a failed write soon; the first attempt may take as long as the machine needs."""
+    monkeypatch.setattr(nats_log, "INSISTING", 0.2)
+    monkeypatch.setattr(nats_log, "ANSWER", 0.4)
+    monkeypatch.setattr(nats_store, "ANSWER", 0.4)
+
+
+class NatsPlace(LogPlace):
+    """A room in a stream, and a folder for each machine."""
+
+    def __init__(self, folder: Path, servers: NatsServers, stores: dict[str, NatsStore]) -> None:
+        self._folder = folder
+        self._servers = servers
+        self._stores = stores
+
+    def path(self, machine: str) -> Path:
+        return self._folder / machine / "events.jsonl"
+
+    async def open(self, machine: str = "a") -> Log:
+        store = self._stores[machine]
+        log, opened = await CachedLog.open(store.log(ROOM), self.path(machine))
+        assert opened.head == log.head
+        return log
+
+    async def close(self, log: Log) -> None:
+        assert isinstance(log, CachedLog)
+        await log.aclose()
+
+    @asynccontextmanager
+    async def broken(self) -> AsyncIterator[None]:
+        self._servers.pause()
+        try:
+            yield
+        finally:
+            self._servers.resume()
+
+    async def restart(self) -> None:
+        self._servers.kill()
+        await self._servers.start()
+        for store in self._stores.values():
+            await _reachable(store)
+
+    def damage(self, machine: str = "a") -> None:
+        path = self.path(machine)
+        content = path.read_bytes()
+        path.write_bytes(content[: len(content) // 2].replace(b'"m3"', b'"m4"'))
+        path.with_name(INDEX_NAME).unlink(missing_ok=True)
+
+    def program(self) -> Sequence[str]:
+        table = msgspec.json.encode(self._servers.table()).decode()
+        return (sys.executable, "-c", WRITER, table, str(self.path("a")))
+
+
+async def _reachable(store: NatsStore) -> None:
+    while True:
+        try:
+            await store.documents.keys()
+        except OSError:
+            await asyncio.sleep(0.05)
+        else:
+            return
+
+
+class TestNatsLog(LogContract):
+    @asynccontextmanager
+    async def places(self, folder: Path) -> AsyncIterator[LogPlace]:
+        async with NatsServers(folder / "servers") as servers:
+            stores = {name: await NatsStore.connect(servers.table()) for name in ("a", "b")}
+            try:
+                yield NatsPlace(folder, servers, stores)
+            finally:
+                for store in stores.values():
+                    await store.aclose()
