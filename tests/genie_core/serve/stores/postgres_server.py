@@ -34,11 +34,9 @@ class PostgresServer:
         self._process: subprocess.Popen[bytes] | None = None
         self.port: Final = free_port()
         self.password: Final = secrets.token_hex(16)
-        password = folder / "password"
-        password.write_text(self.password)
         if user is not None:
             shutil.chown(folder, user)
-            shutil.chown(password, user)
+        password = self.keep("password", self.password.encode())
         options = ("--no-sync", "-U", "genie", "-A", "scram-sha-256", "--pwfile", str(password))
         self._run("initdb", "-D", str(folder / "data"), "-E", "UTF8", "--locale=C", *options)
 
@@ -69,6 +67,15 @@ class PostgresServer:
             if subprocess.run((*ready, "-t", "5"), stdout=subprocess.DEVNULL).returncode == 0:
                 return
         raise RuntimeError((self._folder / "log").read_text()[-2_000:])
+
+    def keep(self, name: str, content: bytes) -> Path:
+        """Write a file that only the server can read, and return its path."""
+        path = self._folder / name
+        path.touch(mode=0o600)
+        path.write_bytes(content)
+        if self._user is not None:
+            shutil.chown(path, self._user)
+        return path
 
     def stop(self) -> None:
         """End it in good order, whatever is connected."""

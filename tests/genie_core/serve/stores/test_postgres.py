@@ -1,20 +1,32 @@
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
+import msgspec
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from tests.genie_core.serve.stores.postgres_server import Line, PostgresServer, running_postgres
 
 from genie_core.errors import InvalidSetting
 from genie_core.privacy.redaction import hide_secrets
 from genie_core.room.protocol.events import Event
-from genie_core.room.server.log import Superseded
+from genie_core.room.server.log import Log, Superseded
 from genie_core.runtime.tasks import start_task
+from genie_core.serve.config import StoreTable
+from genie_core.serve.stores import postgres
 from genie_core.serve.stores.postgres import GROUP_BYTES, PostgresStore
+from genie_core.serve.stores.shared_log import CachedLog
 from genie_core.serve.stores.store import SharedLog, StoreUnavailable, UnsafeStore
-from genie_core.testing.contract.log import make_events
+from genie_core.sessions.log.index import INDEX_NAME
+from genie_core.testing.contract.log import LogContract, LogPlace, make_events
 from genie_core.testing.contract.store import (
     DocumentsContract,
     LeaseContract,
@@ -22,11 +34,34 @@ from genie_core.testing.contract.store import (
     StorePlace,
 )
 
+HOUR = timedelta(hours=1)
+
+WRITER = """
+import asyncio, sys
+from pathlib import Path
+import msgspec
+from genie_core.serve.config import StoreTable
+from genie_core.serve.stores.postgres import PostgresStore
+from genie_core.serve.stores.shared_log import CachedLog
+from genie_core.testing.contract.log import write_until_killed
+
+async def main():
+    store = PostgresStore(msgspec.json.decode(sys.argv[1], type=StoreTable))
+    log, _ = await CachedLog.open(store.log("room1"), Path(sys.argv[2]))
+    await write_until_killed(log)
+
+asyncio.run(main())
+"""
+
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[PostgresServer]:
     with running_postgres() as server:
         yield server
+
+
+def table(url: str = "postgresql://db/genie", **changes: Any) -> StoreTable:
+    return StoreTable("postgres", (url,), **{"replicas": 1, "lease": 1.0, **changes})
 
 
 class Place(StorePlace):
@@ -38,9 +73,9 @@ class Place(StorePlace):
         self.prefix = f"t{uuid4().hex}"
         self._stores: list[PostgresStore] = []
 
-    def connect(self, machine: str = "b", timeout: float = 10) -> PostgresStore:
+    def connect(self, machine: str = "b", **changes: Any) -> PostgresStore:
         url = self.line.url if machine == "a" else self.server.url
-        store = PostgresStore(url, prefix=self.prefix, lease=1, timeout=timeout)
+        store = PostgresStore(table(url, **{"prefix": self.prefix, **changes}))
         self._stores.append(store)
         return store
 
@@ -79,6 +114,62 @@ class InPostgres:
         return placed(self.server)
 
 
+class CachedPlace(LogPlace):
+    """A room in the store, and a folder for each machine."""
+
+    def __init__(self, place: Place, folder: Path) -> None:
+        self._place = place
+        self._folder = folder
+
+    def path(self, machine: str) -> Path:
+        return self._folder / machine / "events.jsonl"
+
+    async def open(self, machine: str = "a") -> Log:
+        log = self._place.connect(machine).log("room1")
+        return (await CachedLog.open(log, self.path(machine)))[0]
+
+    async def close(self, log: Log) -> None:
+        assert isinstance(log, CachedLog)
+        await log.aclose()
+
+    @asynccontextmanager
+    async def broken(self) -> AsyncIterator[None]:
+        """Statements arrive, and their answers are lost."""
+        async with self._place.line.deaf():
+            breaking = start_task(self._break_off())
+            yield
+            await breaking
+
+    async def restart(self) -> None:
+        await asyncio.to_thread(self._place.server.kill)
+        await asyncio.to_thread(self._place.server.start)
+
+    def damage(self, machine: str = "a") -> None:
+        path = self.path(machine)
+        content = path.read_bytes()
+        path.write_bytes(content[: len(content) // 2].replace(b'"m3"', b'"m4"'))
+        path.with_name(INDEX_NAME).unlink(missing_ok=True)
+
+    def program(self) -> Sequence[str]:
+        given = msgspec.json.encode(table(self._place.server.url, prefix=self._place.prefix))
+        return (sys.executable, "-c", WRITER, given.decode(), str(self.path("a")))
+
+    async def _break_off(self) -> None:
+        await self._place.line.swallowed.wait()
+        self._place.line.break_off()
+
+
+class TestCachedLog(LogContract):
+    @pytest.fixture(autouse=True)
+    def _server(self, server: PostgresServer) -> None:
+        self.server = server
+
+    @asynccontextmanager
+    async def places(self, folder: Path) -> AsyncIterator[LogPlace]:
+        async with placed(self.server) as place:
+            yield CachedPlace(place, folder)
+
+
 class TestDocuments(InPostgres, DocumentsContract): ...
 
 
@@ -86,6 +177,19 @@ class TestLeases(InPostgres, LeaseContract): ...
 
 
 class TestObjects(InPostgres, ObjectsContract): ...
+
+
+def signed_by_itself(name: str) -> tuple[bytes, bytes]:
+    """Return a key and a certificate for a host name."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
+    now = datetime.now(UTC)
+    builder = x509.CertificateBuilder(subject, subject, key.public_key(), 1, now, now + HOUR)
+    signed = builder.add_extension(
+        x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False
+    ).sign(key, hashes.SHA256())
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    return private, signed.public_bytes(Encoding.PEM)
 
 
 async def read_all(log: SharedLog, after: int = 0) -> list[Event]:
@@ -219,8 +323,11 @@ async def test_another_writer_may_be_first_while_the_answer_is_lost(place: Place
         await insist(log, make_events(4, 6))
 
 
-async def test_a_server_that_does_not_answer_is_given_up(place: Place) -> None:
-    store = place.connect("a", timeout=0.5)
+async def test_a_server_that_does_not_answer_is_given_up(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres, "TIMEOUT", 0.5)
+    store = place.connect("a")
     log = store.log("room1")
     await log.append(make_events(1, 4))
     async with place.line.deaf():
@@ -284,9 +391,12 @@ async def test_the_sessions_do_not_take_asynchronous_commits_from_the_role(place
         place.server.sql("ALTER ROLE genie RESET synchronous_commit")
 
 
-async def test_replicas_need_a_synchronous_standby(place: Place) -> None:
+async def test_replicas_need_a_synchronous_standby(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """An event that no standby has is not acknowledged; it is there once a standby answers."""
-    store = PostgresStore(place.server.url, prefix=place.prefix, replicas=3, timeout=0.5)
+    monkeypatch.setattr(postgres, "TIMEOUT", 0.5)
+    store = place.connect(replicas=3)
     try:
         log = store.log("room1")
         await log.append(make_events(1, 3))
@@ -304,7 +414,6 @@ async def test_replicas_need_a_synchronous_standby(place: Place) -> None:
         place.server.sql("SELECT pg_reload_conf()")
     await insist(log, make_events(3, 6))
     assert await read_all(place.connect().log("room1")) == make_events(1, 6)
-    await store.aclose()
 
 
 @pytest.mark.parametrize(
@@ -324,7 +433,7 @@ async def test_how_many_standbys_have_it(
     await place.connect().check()
     place.server.sql(f"ALTER SYSTEM SET synchronous_standby_names = '{names}'")
     place.server.sql("SELECT pg_reload_conf()")
-    store = PostgresStore(place.server.url, prefix=place.prefix, replicas=replicas)
+    store = place.connect(replicas=replicas)
     try:
         if safe:
             await store.check()
@@ -332,7 +441,6 @@ async def test_how_many_standbys_have_it(
             with pytest.raises(UnsafeStore, match=f"replicas = {replicas}"):
                 await store.check()
     finally:
-        await store.aclose()
         place.server.sql("ALTER SYSTEM RESET synchronous_standby_names")
         place.server.sql("SELECT pg_reload_conf()")
 
@@ -350,7 +458,7 @@ async def test_a_role_may_use_a_schema_that_was_made_for_it(place: Place) -> Non
     name = place.prefix
     place.server.sql(f"CREATE ROLE {name} LOGIN PASSWORD 'of-its-own'")
     url = f"postgresql://{name}:of-its-own@127.0.0.1:{place.server.port}/postgres"
-    store = PostgresStore(url, prefix=name)
+    store = PostgresStore(table(url, prefix=name))
     with pytest.raises(StoreUnavailable, match="permission denied for database"):
         await store.documents.put("key", b"")
     place.server.sql(f"CREATE SCHEMA {name} AUTHORIZATION {name}")
@@ -373,7 +481,7 @@ async def test_the_password_is_read_from_a_file_whenever_it_is_needed(
     file = tmp_path / "password"
     file.write_text("wrong-for-now\n")
     url = place.server.url.replace(f":{place.server.password}@", "@")
-    store = PostgresStore(url, prefix=place.prefix, credentials=file)
+    store = PostgresStore(table(url, prefix=place.prefix, credentials=file))
     with pytest.raises(StoreUnavailable, match="password authentication failed") as caught:
         await store.documents.get("key")
     assert "wrong-for-now" not in str(caught.value)
@@ -385,20 +493,37 @@ async def test_the_password_is_read_from_a_file_whenever_it_is_needed(
         await store.documents.get("key")
 
 
-async def test_a_server_elsewhere_has_to_prove_its_name(place: Place) -> None:
-    """This one has no TLS at all; the password was not sent to it."""
-    url = place.server.url.replace("127.0.0.1", "127.0.0.2")
-    store = PostgresStore(url, prefix=place.prefix)
-    with pytest.raises(StoreUnavailable):
-        await store.documents.get("key")
+async def test_a_server_has_to_prove_its_name(place: Place, tmp_path: Path) -> None:
+    """Before it is sent a password; `ca` is who can vouch for it."""
+    key, certificate = signed_by_itself("localhost")
+    other = tmp_path / "other.pem"
+    other.write_bytes(signed_by_itself("localhost")[1])
+    ca = tmp_path / "ca.pem"
+    ca.write_bytes(certificate)
+    url = place.server.url.replace("127.0.0.1", "localhost")
+    with pytest.raises(StoreUnavailable, match="rejected SSL"):
+        await PostgresStore.connect(table(url, ca=ca))
+    files = {"ssl_key_file": key, "ssl_cert_file": certificate}
+    paths = [f"{name}={place.server.keep(name, content)}" for name, content in files.items()]
+    options = ("-c", "ssl=on", *(part for path in paths for part in ("-c", path)))
+    await asyncio.to_thread(place.server.restart, *options)
+    try:
+        await (await PostgresStore.connect(table(url, ca=ca, prefix=place.prefix))).aclose()
+        for wrong in (table(url, ca=other), table(place.server.url, ca=ca)):
+            with pytest.raises(StoreUnavailable, match="CERTIFICATE_VERIFY_FAILED"):
+                await PostgresStore.connect(wrong)
+        with pytest.raises(StoreUnavailable, match="certificate can't be read"):
+            await PostgresStore.connect(table(url, ca=tmp_path / "missing"))
+    finally:
+        await asyncio.to_thread(place.server.restart)
 
 
 def test_no_part_of_an_address_is_repeated() -> None:
     for url in ("mysql://genie:s3cret-word@db/genie", "postgresql://genie:s3cret-word@[db/genie"):
         with pytest.raises(InvalidSetting) as caught:
-            PostgresStore(url)
+            PostgresStore(table(url))
         assert "s3cret-word" not in str(caught.value)
-    PostgresStore("postgresql://genie:pass%2Dphrase-1@db/genie?password=an0ther-one")
+    PostgresStore(table("postgresql://genie:pass%2Dphrase-1@db/genie?password=an0ther-one"))
     assert "pass-phrase-1" not in hide_secrets("it is pass-phrase-1")
     assert "an0ther-one" not in hide_secrets("it is an0ther-one")
 
@@ -406,4 +531,4 @@ def test_no_part_of_an_address_is_repeated() -> None:
 @pytest.mark.parametrize("prefix", ["", "Genie", 'a"b', "pg_genie", "a" * 41, "a b", "1a"])
 def test_a_prefix_is_a_plain_name(prefix: str) -> None:
     with pytest.raises(InvalidSetting, match="prefix"):
-        PostgresStore("postgresql://db/genie", prefix=prefix)
+        PostgresStore(table(prefix=prefix))
