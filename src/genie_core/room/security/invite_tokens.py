@@ -64,6 +64,11 @@ class InviteTokens:
             self._passes.clear()
             return self.issue(now, uses=uses, lifetime=lifetime)
 
+    def void(self) -> None:
+        """Void all tokens."""
+        with self._lock:
+            self._passes.clear()
+
     def newest(self, now: float) -> InviteToken | None:
         """The latest open token, to invite people with.
 
