@@ -77,12 +77,15 @@ class GuestsTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class WebTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`[web]`: the page on which guests join in a browser; off by default.
 
-    `url` is what people open, where a proxy answers for the page.
+    `url` is what people open, where a proxy answers for the page. Beyond loopback it needs a
+    `certificate` that browsers trust, and its `key`, both as PEM files.
     """
 
     host: str = "127.0.0.1"
     port: Annotated[int, msgspec.Meta(ge=0, le=65_535)] = 0
     url: str = ""
+    certificate: Path | None = None
+    key: Path | None = None
 
 
 class ServeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -140,7 +140,9 @@ class EventRecovery:
         if isinstance(body, ReactionChanged):
             return is_reaction(body.reaction)
         if isinstance(body, MemberModerated):
-            return _is_name(body.name) and body.role != "host"  # which no measure gives
+            names = {body.name, body.asked_by} - {""}  # in other rooms, no measure gives that role
+            gives = body.role == "host" and state.founding is None
+            return bool(body.name) and all(map(_is_name, names)) and not gives
         try:
             return normal(body, self._limits.frame_bytes) == body
         except FrameError:
