@@ -1,14 +1,14 @@
 """Connect to the store that a configuration names."""
 
 from genie_core.serve.config import StoreTable
-from genie_core.serve.stores.store import SharedStore, StoreUnavailable
+from genie_core.serve.stores.store import SharedStore
 
 
 async def open_store(table: StoreTable) -> SharedStore:
     """Connect to a store; its package is loaded only then.
 
     Raises:
-        StoreUnavailable: it does not answer or refuses.
+        GenieError: it does not answer or refuses, or its address can't be used.
     """
     match table.kind:
         case "nats":
@@ -16,4 +16,6 @@ async def open_store(table: StoreTable) -> SharedStore:
 
             return await NatsStore.connect(table)
         case "postgres":
-            raise StoreUnavailable("PostgreSQL can't be used as a store yet")
+            from genie_core.serve.stores.postgres import PostgresStore
+
+            return await PostgresStore.connect(table)
