@@ -154,6 +154,7 @@ class Service:
         if self._shards is not None and self.store is not None:
             listener.elsewhere = ELSEWHERE
             await self.store.check()
+            await self._shards.check()
             resources.push_async_callback(self._shards.release)
             resources.push_async_callback(self._close_all, ServedRoom.close)
             resources.push_async_callback(self._shards.stop)
