@@ -24,7 +24,7 @@ from genie_core.room.server.counters import Counters
 from genie_core.room.server.listener import RoomListener
 from genie_core.room.transport.websocket import bind
 from genie_core.runtime.tasks import start_task
-from genie_core.serve.config import ServeConfig
+from genie_core.serve.config import ServeConfig, ServiceLimits
 from genie_core.serve.disk_quota import DiskQuota
 from genie_core.serve.errors import CannotServe, NoSuchRoom, RoomUnavailable
 from genie_core.serve.served_room import RoomHost, ServedRoom, ids_of
@@ -43,13 +43,14 @@ LOOK_AROUND: Final = 30.0
 """Seconds between two checks of the machine's own addresses."""
 
 ARCHIVED: Final = "this room is archived; an administrator of the service can open it again"
+UNTITLED: Final = "Room"
 REASON: Final = "the room was archived"
 BROKEN: Final = "an internal error; the log has the details"
 STOPPED: Final = "the service was stopped"
 
 EVERYWHERE: Final = ("", "0.0.0.0", "::")  # noqa: S104 - compared with, not bound to
-FILES: Final = 1_048_576
-"""Most files that the process asks to have open."""
+FILES_OF_ROOM: Final = 2
+OTHER_FILES: Final = 256
 
 logger = logging.getLogger(__name__)
 
@@ -111,7 +112,7 @@ class Service:
 
     async def _start(self, resources: AsyncExitStack) -> None:
         config = self.config
-        raise_file_limit()
+        allow_files(config.limits)
         await asyncio.to_thread(_take_folder, self.locations, resources)
         identity, certificate = await asyncio.to_thread(self._credentials)
         sock = resources.enter_context(await bind(Address(config.listen, config.port), beyond=True))
@@ -179,7 +180,7 @@ class Service:
         with self._place():
             name = self.host.name
             saved = await asyncio.to_thread(
-                self.catalog.create, title, self._clock(), host=name, name=name
+                self.catalog.create, title.strip() or UNTITLED, self._clock(), host=name, name=name
             )
             return await self._open(saved)
 
@@ -376,13 +377,20 @@ class Service:
                     room.presence.state(hosts)
 
 
-def raise_file_limit() -> None:
-    """Let this process open as many files as the system allows: each member needs one."""
+def allow_files(limits: ServiceLimits) -> None:
+    """Let this process open as many files as the limits may need; warn if the system allows fewer."""
+    wanted = limits.connections + FILES_OF_ROOM * limits.rooms + OTHER_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = FILES if hard == resource.RLIM_INFINITY else min(hard, FILES)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        with suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return
+    allowed = wanted if hard == resource.RLIM_INFINITY else min(hard, wanted)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    if allowed < wanted:
+        logger.warning(
+            "the system lets this process open %d files; %d rooms with %d connections need %d",
+            *(allowed, limits.rooms, limits.connections, wanted),
+        )
 
 
 def _take_folder(locations: Locations, resources: AsyncExitStack) -> None:

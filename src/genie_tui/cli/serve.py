@@ -23,7 +23,7 @@ from genie_core.serve.systemd import READY, STOPPING, Notifier
 from genie_core.settings.locations import Locations
 from genie_tui.cli.output import safe_line
 
-SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 def run_serve(options: argparse.Namespace, locations: Locations, out: TextIO) -> int:
@@ -46,6 +46,8 @@ def _config(options: argparse.Namespace, locations: Locations) -> ServeConfig:
 async def _serve(service: Service, out: TextIO) -> None:
     loop, told = asyncio.get_running_loop(), asyncio.Event()
     for number in SIGNALS:
+        if signal.getsignal(number) is signal.SIG_IGN:  # by nohup
+            continue
         loop.add_signal_handler(number, partial(_hear, number, told))
     systemd = Notifier(os.environ)
     async with AsyncExitStack() as resources:

@@ -91,6 +91,7 @@ async def test_members_come_back_after_a_restart_and_nothing_is_lost_or_doubled(
                 await guest.seen.until(lambda seen: len(seen.texts) == 5)
         for guest in guests:
             await guest.seen.until(lambda seen: not is_online(seen))
+            assert any("restarts" in status.detail for status in guest.seen.links)
             guest.client.messages.send(f"{guest.client.name} meanwhile")
         async with serving(tmp_path, replace(LOCAL, port=port)) as again:
             for guest in guests:
