@@ -21,7 +21,7 @@ from genie_core.room.protocol.names import fold_name
 from genie_core.room.security.certificate import Certificate, load_certificate
 from genie_core.room.security.identity import Identity, load_identity
 from genie_core.room.server.counters import Counters
-from genie_core.room.server.listener import RoomListener
+from genie_core.room.server.listener import HALF_OPEN, RoomListener
 from genie_core.room.transport.websocket import bind
 from genie_core.runtime.tasks import start_task
 from genie_core.serve.config import ServeConfig, ServiceLimits
@@ -121,6 +121,7 @@ class Service:
         self.listener = listener = RoomListener(
             certificate,
             config.room,
+            half_open=max(HALF_OPEN, config.room.half_open),
             connections=config.limits.connections,
             members=config.limits.members,
             clock=self._clock,
@@ -210,10 +211,13 @@ class Service:
             self._check_closed(room)
             with self._place():
                 saved = await asyncio.to_thread(self.catalog.find, room)
-                served = await self._open(saved)
-            self.archived.discard(room)
-            await asyncio.to_thread(saved.update, archived=False)
-            return served
+                await asyncio.to_thread(saved.update, archived=False)
+                self.archived.discard(room)
+                try:
+                    return await self._open(saved)
+                except GenieError as error:
+                    self._note_problem(room, str(error))
+                    raise
 
     async def delete(self, room: str) -> None:
         """Move a room that is archived or damaged to the trash of this machine.
@@ -257,7 +261,7 @@ class Service:
 
     async def _open_all(self, listings: Iterable[Listing]) -> None:
         """Open all rooms of this service, some at a time."""
-        gate = asyncio.Semaphore(OPENED_AT_ONCE)
+        gate, others = asyncio.Semaphore(OPENED_AT_ONCE), 0
 
         async def open_one(room: str) -> None:
             async with gate:
@@ -275,13 +279,17 @@ class Service:
                 if record is None:
                     self._note_problem(listing.id, listing.note)
                 elif record.kind != "hosted" or record.copied or not self._is_me(record.owner):
-                    continue
+                    others += 1
                 elif record.archived:
                     self.listener.refuse(ARCHIVED, *ids_of(record))
                     self.archived.add(listing.id)
                     self.quota.share(listing.id).note_log(listing.size)
                 else:
                     tasks.create_task(open_one(listing.id))
+
+        if others:
+            name, base = self.config.name, self.catalog.base
+            logger.warning("%d rooms in %s stay closed: %s did not host them", others, base, name)
 
     def _note_problem(self, room: str, why: str) -> None:
         logger.error("the room %s can't be opened: %s", room, why)
@@ -292,6 +300,8 @@ class Service:
         self._rooms[saved.id] = room
         self.problems.pop(saved.id, None)
         self.listener.add(room.server.serve, *room.ids)
+        for problem in room.problems:
+            logger.warning("in the room %s: %s", saved.id, problem)
         return room
 
     async def _close(self, room: str, close: Callable[[], Awaitable[None]]) -> None:
