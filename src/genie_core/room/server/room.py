@@ -164,6 +164,8 @@ class Room:
         self._recovery = EventRecovery(self.log, self.peers, self.quotas, self.limits)
         self._id = room
         self._title = title
+        self.parting = ""
+        """The reason with which connections are closed."""
         self._trouble = ""
         self._ends_at: float | None = None
         self._closed = "the room is closed"
@@ -457,11 +459,12 @@ class Room:
                 peer.until = last if peer.stage is Stage.JOINED else 0
                 self.peers.dismiss(peer, "suspended", self._closed, final=True)
 
-    def release(self) -> None:
+    def release(self, reason: str) -> None:
         """Disconnect all, members once they have what is durable; nothing is recorded.
 
         They come back by themselves to a host who continues this log.
         """
+        self.parting = reason
         for peer in self.peers:
             if peer.stage is not Stage.LEAVING:
                 peer.until = self.log.durable if peer.stage is Stage.JOINED else 0
