@@ -52,9 +52,8 @@ async def _serve(config: ServeConfig, locations: Locations, out: TextIO) -> None
         loop.add_signal_handler(number, partial(_hear, number, told))
     systemd = Notifier(os.environ)
     async with AsyncExitStack() as resources:
-        store = None
-        if config.store is not None:
-            store = await open_store(config.store)
+        store = await open_store(config.store) if config.store is not None else None
+        if store is not None:
             resources.push_async_callback(store.aclose)
         service = Service(config, locations, store=store)
         if ops := config.ops_address:
