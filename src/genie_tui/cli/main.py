@@ -156,6 +156,10 @@ def _run(options: argparse.Namespace) -> int:
             from genie_tui.cli.plain.tail import run_tail
 
             return run_tail(options, source, locations)
+        case "web":
+            from genie_tui.cli.web import run_web
+
+            return run_web(options, locations, sys.stdout, sys.stderr)
         case "acp":
             from genie_tui.cli.acp import run_acp
 

@@ -26,6 +26,7 @@ examples:
   genie-tui mcp genie1-… --name bot      join as an agent: an MCP server for Claude Code, Codex …
   genie-tui serve                        host rooms that stay open, without a screen
   genie-tui acp genie1-…                 join from your editor: an ACP agent for Zed, toad …
+  genie-tui web genie1-… --for 2h        let guests join the room in a browser
   genie-tui invite                       print the invite to the room you host
   genie-tui resume                       go on with the rooms that were open last
   genie-tui sessions                     list your saved rooms; search, export, tidy up
@@ -60,6 +61,17 @@ room has 30 seconds to let you in and to record the message.
 _TAIL_CODES: Final = """\
 exit code: 0 after a signal such as ctrl+c; 1 if the room could not be entered or the connection ended;
 2 for a wrong command line; 141 if the reader of the output is gone, as after "| head".
+"""
+
+_WEB_HELP: Final = """\
+Each visitor is a guest of the room with a name of their own: without an engine, without approvals.
+Only browsers on this machine reach the page by itself. For others, put a proxy with TLS in front of
+--port and name with --url what people open, or serve it with a certificate:
+  genie-tui web genie1-… --port 8080 --url https://chat.example.org
+  genie-tui web genie1-… --host 0.0.0.0 --port 443 --url https://chat.example.org \\
+      --certificate fullchain.pem --key privkey.pem
+
+exit code: 0 after ctrl+c or a signal; 1 if the page can't be served; 2 for a wrong command line.
 """
 
 _ASKED: Final = """\
@@ -116,6 +128,8 @@ _ROLES: Final = ("host", "member", "guest", "observer")
 FASTEST: Final = 1_000.0
 """The highest speed of a replay."""
 
+_UNITS: Final = {"m": 60.0, "h": 3_600.0, "d": 86_400.0}
+
 _SET: Final = "set "  # before the names of settings among the options
 
 _NONE: Final[frozenset[str]] = frozenset()
@@ -142,6 +156,7 @@ _USED: Final[Mapping[str, frozenset[str]]] = {
     "servers": _NONE,
     "sessions": frozenset({"retention"}),
     "verify": _NONE,
+    "web": _NONE,
     **{
         f"sessions {part}": _NONE
         for part in (
@@ -505,6 +520,32 @@ def _add_commands(add: AddPart) -> None:
     )
     mcp.set_defaults(command="mcp")
 
+    web = add("web", "serve a page on which guests join a room in a browser")
+    web.formatter_class = argparse.RawDescriptionHelpFormatter
+    web.epilog = _WEB_HELP
+    web.add_argument(
+        "way",
+        metavar="INVITE",
+        nargs="+",
+        help="what the host gave you, or the start of the name of a room that you host here",
+    )
+    web.add_argument(
+        "--for",
+        dest="lifetime",
+        type=_lifetime,
+        default=_lifetime("12h"),
+        metavar="TIME",
+        help="how long the link lets people in: 30m, 2h or 7d (default: 12h)",
+    )
+    web.add_argument("--uses", type=_count, help="how many people it lets in (default: any number)")
+    web.add_argument("--observers", action="store_true", help="they may read, and not write")
+    web.add_argument("--host", default="127.0.0.1", help="the address to serve it at")
+    web.add_argument("--port", type=_port, default=0, help="the port (default: any free one)")
+    web.add_argument("--url", default="", help="what people open, if it is not the address itself")
+    web.add_argument("--certificate", metavar="FILE", help="serve it with TLS: a PEM file")
+    web.add_argument("--key", metavar="FILE", help="the key of the certificate: a PEM file")
+    web.set_defaults(command="web")
+
     acp = add("acp", "join a room from your editor: an ACP agent on standard input and output")
     _add_settings(acp, "acp")
     acp.add_argument(
@@ -557,6 +598,9 @@ def _add_serve(add: AddPart) -> None:
     )
     serve.add_argument("--port", type=_port, help="where members join (default: 7654)")
     serve.add_argument("--listen", metavar="HOST", help="the interface (default: all)")
+    serve.add_argument(
+        "--probe", action="store_true", help="say whether the running service is ready, and exit"
+    )
     serve.set_defaults(command="serve")
 
 
@@ -1032,6 +1076,13 @@ def _count(text: str) -> int:
     if not number:
         raise argparse.ArgumentTypeError(f"it is a whole number from 1, not {text!r}")
     return number
+
+
+def _lifetime(text: str) -> float:
+    number, unit = text[:-1], text[-1:]
+    if not (number.isdecimal() and len(number) < 6 and int(number) and unit in _UNITS):
+        raise argparse.ArgumentTypeError(f"a time is like 30m, 2h or 7d, not {text!r}")
+    return int(number) * _UNITS[unit]
 
 
 def _port(text: str) -> int:

@@ -15,6 +15,7 @@ from genie_core.room.discovery.interfaces import reachable_hosts
 from genie_core.room.discovery.service_record import Announcement
 from genie_core.room.protocol.address import LOOPBACK, Address
 from genie_core.room.protocol.errors import InvalidInviteTokens
+from genie_core.room.protocol.events import Role
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.security.certificate import Certificate
 from genie_core.room.security.founding import hash_in
@@ -252,17 +253,29 @@ class HostPresence:
             )
         )
 
-    def issue(self, *, uses: int | None = None, lifetime: float | None = None) -> str:
-        """Add an invite; `lifetime` is in seconds."""
-        made = self._passes.issue(self._clock(), uses=uses, lifetime=lifetime)
+    def issue(
+        self,
+        *,
+        uses: int | None = None,
+        lifetime: float | None = None,
+        role: Role | None = None,
+    ) -> str:
+        """Add an invite; `lifetime` is in seconds. One that gives a role is for a single use by default."""
+        made = self._passes.issue(self._clock(), uses=uses, lifetime=lifetime, role=role)
         self._file.save(self._passes)
         return self._written(made)
 
-    def renew(self, *, uses: int | None = None, lifetime: float | None = None) -> str:
-        """Replace all invites by a new one; `lifetime` is in seconds. Members stay."""
-        self._passes.renew(self._clock(), uses=uses, lifetime=lifetime)
+    def renew(
+        self,
+        *,
+        uses: int | None = None,
+        lifetime: float | None = None,
+        role: Role | None = None,
+    ) -> str:
+        """Replace all invites by a new one, as `issue` does. Members stay."""
+        made = self._passes.renew(self._clock(), uses=uses, lifetime=lifetime, role=role)
         self._file.save(self._passes, voids=True)
-        return self.invite
+        return "" if self._local else self._written(made)
 
     def void(self) -> None:
         """Void all invites. Members stay."""

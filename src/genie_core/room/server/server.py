@@ -9,7 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import Final, Self, TypeAlias
+from typing import Final, Protocol, Self, TypeAlias
 
 from websockets.asyncio.server import Server
 
@@ -90,6 +90,12 @@ Raises:
 """
 
 
+class KeepPasses(Protocol):
+    """Saves invite tokens soon; if some were voided, what was saved before must not count."""
+
+    def __call__(self, passes: InviteTokens, *, voids: bool = False) -> None: ...
+
+
 class RoomServer:
     """Serves a room to its members.
 
@@ -116,7 +122,7 @@ class RoomServer:
         identity: Identity | None = None,
         certificate: Certificate | None = None,
         passes: InviteTokens | None = None,
-        keep_passes: Callable[[InviteTokens], None] | None = None,
+        keep_passes: KeepPasses | None = None,
         ask: bool = False,
         trusts_loopback: bool = True,
         files: FileWorker | None = None,
@@ -156,7 +162,7 @@ class RoomServer:
         self._certificate = certificate
         self._passes = passes
         self._keep_passes = keep_passes
-        self._passes_used = 0
+        self._passes_kept = 0, 0
         self.host_token: Final = secrets.token_hex()
         """The token in the hello of the host's own client."""
         self._stall_timeout = stall_timeout
@@ -262,6 +268,11 @@ class RoomServer:
         self._local.add(task)
         task.add_done_callback(self._local.discard)
         return near
+
+    def fill(self, text: str) -> None:
+        """Accept no messages while the text says why no more may be written; "" accepts them."""
+        self.room.fill(text)
+        self._dispatch()
 
     async def administer(self, frame: Moderate, within: float = 10.0) -> str:
         """Apply a measure in the host's name and write it; return why it can't be, empty if it is.
@@ -433,10 +444,12 @@ class RoomServer:
                 writer.wake()
         if self.room.log.head > self.room.log.durable:
             self._unwritten.set()
-        if self.room.admission.passes_used > self._passes_used:
-            self._passes_used = self.room.admission.passes_used
+        used, voided = self.room.admission.passes_used, self.room.admission.passes_voided
+        if (used, voided) != self._passes_kept:
+            voids = voided != self._passes_kept[1]
+            self._passes_kept = used, voided
             if self._keep_passes is not None and self._passes is not None:
-                self._keep_passes(self._passes)
+                self._keep_passes(self._passes, voids=voids)
         if self._files is not None:
             for job in self.room.files.take_jobs():
                 self._files.take(job, self._file_done)

@@ -129,7 +129,6 @@ def test_nobody_is_no_target_either(meeting: Meeting) -> None:
         ("pardon", None, "not banned"),
         ("unmute", None, "not muted"),
         ("role", None, "roles"),
-        ("role", "host", "/host"),
     ],
 )
 def test_what_changes_nothing_is_refused(
