@@ -147,8 +147,8 @@ class ServedRoom:
     def invite(
         self, *, role: Role | None = None, uses: int | None = None, lifetime: float | None = None
     ) -> str:
-        """Add an invite; `lifetime` is in seconds."""
-        return self.presence.issue(uses=uses, lifetime=lifetime)
+        """Add an invite; `lifetime` is in seconds. Those who join by it get the `role`."""
+        return self.presence.issue(uses=uses, lifetime=lifetime, role=role)
 
     def void_invites(self) -> None:
         """Void all invites. Members stay."""

@@ -54,10 +54,10 @@ async def _serve(service: Service, out: TextIO) -> None:
         alive = start_task(systemd.stay_alive(), name="watchdog")
         resources.callback(alive.cancel)
         await service.start()
-        systemd.tell(READY)
-        out.write(f"{safe_line(_summary(service))}\n")
-        out.flush()
         async with administered(service, told.set):
+            systemd.tell(READY)
+            out.write(f"{safe_line(_summary(service))}\n")
+            out.flush()
             await told.wait()
         systemd.tell(STOPPING)
         await service.stop()
