@@ -62,10 +62,10 @@ async def _serve(config: ServeConfig, locations: Locations, out: TextIO) -> None
         resources.callback(alive.cancel)
         await service.start()
         resources.push_async_callback(service.stop)
-        systemd.tell(READY)
-        out.write(f"{safe_line(_summary(service))}\n")
-        out.flush()
         async with administered(service, told.set):
+            systemd.tell(READY)
+            out.write(f"{safe_line(_summary(service))}\n")
+            out.flush()
             await told.wait()
         systemd.tell(STOPPING)
 
