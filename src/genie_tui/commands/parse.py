@@ -181,7 +181,7 @@ def read_invite(rest: str) -> InviteOptions:
             case "--once":
                 once = True
             case "--for":
-                lifetime = _span(next(words, ""))
+                lifetime = read_span(next(words, ""))
             case "--as":
                 role, once = _role(next(words, "")), True
             case _:
@@ -193,7 +193,7 @@ def read_heirs(rest: str) -> HeirsRequest:
     """`anyone`, `none` or names, and maybe `after 5m`."""
     words, after = rest.split(), HEIRS_AFTER
     if len(words) > 2 and words[-2].lower() == "after":
-        after = _span(words[-1])
+        after = read_span(words[-1])
         del words[-2:]
     match [word.lower() for word in words]:
         case []:
@@ -354,7 +354,8 @@ def _is_path(word: str) -> bool:
     return "/" in word or word in (".", "..") or word.startswith("~")
 
 
-def _span(word: str) -> float:
+def read_span(word: str) -> float:
+    """A time such as 30m, 2h or 7d, in seconds; raises `InvalidArguments`."""
     found = _SPAN.fullmatch(word.lower())
     seconds = int(found["count"]) * _UNITS[found["unit"]] if found else 0.0
     if not seconds:

@@ -97,6 +97,13 @@ class InviteTokenFile:
                 self._writer.start()
         self._news.set()
 
+    async def saved(self, within: float) -> bool:
+        """Wait up to `within` seconds for pending writes; return whether all is on the disk."""
+        writer = self._writer
+        if writer is not None:
+            await asyncio.to_thread(writer.join, within)
+        return self._wanted is None
+
     async def aclose(self) -> None:
         """Wait for pending writes; failed ones are not retried."""
         self._closing = True
@@ -269,6 +276,15 @@ class HostPresence:
         made = self._passes.renew(self._clock(), uses=uses, lifetime=lifetime, role=role)
         self._file.save(self._passes, voids=True)
         return self._written(made) if self.takes_invites else ""
+
+    def void(self) -> None:
+        """Void all invites. Members stay."""
+        self._passes.void()
+        self._file.save(self._passes, voids=True)
+
+    async def saved(self, within: float = 10.0) -> bool:
+        """Wait some seconds for the invites to be on the disk; return whether they are."""
+        return await self._file.saved(within)
 
     def _open_pass(self) -> InviteToken | None:
         now = self._clock()

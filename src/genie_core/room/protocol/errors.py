@@ -275,6 +275,7 @@ class Unreachable(RoomError):
     def __init__(self, address: str, why: str) -> None:
         super().__init__(f"can't reach a room at {address}: {why}")
         self.address = address
+        self.why = why
 
 
 class WrongPin(Unreachable):

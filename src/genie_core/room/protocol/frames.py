@@ -319,6 +319,22 @@ class FetchFile(Frame, tag="fetch", frozen=True):
     offset: int
 
 
+class AdminHello(Frame, tag="admin", frozen=True):
+    """The first frame of an administrator of a service, in place of `Hello`.
+
+    The service answers with a `Challenge`, and the administrator with a `Prove`.
+    """
+
+    key: str
+    nonce: str
+
+
+class AdminRequest(Frame, tag="administer", frozen=True):
+    """A request to a service, as JSON of `genie_core.serve.admin.requests`."""
+
+    request: bytes
+
+
 class Bye(Frame, tag="bye", frozen=True):
     """Leave properly."""
 
@@ -351,6 +367,8 @@ ClientFrame: TypeAlias = (
     | StoreFile
     | Chunk
     | FetchFile
+    | AdminHello
+    | AdminRequest
     | Bye
 )
 
@@ -541,6 +559,12 @@ class FilePiece(Frame, tag="piece", frozen=True):
     size: int
 
 
+class AdminAnswer(Frame, tag="administered", frozen=True):
+    """A service's answer to a request, as JSON of `genie_core.serve.admin.requests`."""
+
+    answer: bytes
+
+
 ServerFrame: TypeAlias = (
     Welcome
     | Challenge
@@ -562,4 +586,5 @@ ServerFrame: TypeAlias = (
     | HostingAccepted
     | FileStored
     | FilePiece
+    | AdminAnswer
 )

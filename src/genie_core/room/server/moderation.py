@@ -54,6 +54,8 @@ NO_AGENT_HOSTS: Final = "{} is an agent, and agents never host"
 PUT_OUT: Final = "put out by the host"
 PUT_OUT_BY_COHOST: Final = "put out by a co-host"
 
+_UNKNOWN: Final = "no one called {} was ever here"
+
 
 class Moderation:
     """Checks and records what the host demands, and acts on those who are present.
@@ -109,6 +111,23 @@ class Moderation:
             self._peers.refuse(peer, "out_of_state", objection)
             return
         self._apply(frame, person, now, asker)
+
+    def administer(self, frame: Moderate, now: float) -> str:
+        """Apply a measure in the host's name; return why it can't be, empty if it is.
+
+        Unlike the host's own frames, it may give the role "host".
+        """
+        person = self._known(frame.name)
+        if person is None:
+            return _UNKNOWN.format(frame.name[:64])
+        if self._log.congested and frame.measure not in FAREWELLS:
+            return NO_DISK
+        gives = frame.measure == "role" and frame.role == "host"
+        asked = replace(frame, role="member") if gives else frame  # which the same people can have
+        objection = self._objection(asked, person)
+        if not objection:
+            self._apply(frame, person, now)
+        return objection
 
     def _apply(self, frame: Moderate, person: Person, now: float, asker: str = "") -> None:
         role = frame.role if frame.measure == "role" else None
@@ -234,12 +253,15 @@ class Moderation:
         return False
 
     def _person(self, peer: Peer, name: str) -> Person | None:
+        person = self._known(name)
+        if person is None:
+            self._peers.refuse(peer, "unknown_person", _UNKNOWN.format(name[:64]))
+        return person
+
+    def _known(self, name: str) -> Person | None:
         wanted = fold_name(name)
-        for person in self._log.state.people.values():
-            if fold_name(person.name) == wanted:
-                return person
-        self._peers.refuse(peer, "unknown_person", f"no one called {name[:64]} was ever here")
-        return None
+        people = self._log.state.people.values()
+        return next((each for each in people if fold_name(each.name) == wanted), None)
 
     def _objection(self, frame: Moderate, person: Person, asker: str = "") -> str:
         """Return why a person can't be the target of a measure of the host, or of the asker."""

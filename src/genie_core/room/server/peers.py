@@ -195,10 +195,6 @@ class PeerRegistry:
     def __iter__(self) -> Iterator[Peer]:
         return iter(list(self._peers.values()))
 
-    @property
-    def connections(self) -> int:
-        return len(self._peers)
-
     def add(self, source: str, channel: str | None = None) -> Peer:
         """Register a new connection, not a member yet."""
         signals = Signals(self._limits.signals)

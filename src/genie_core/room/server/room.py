@@ -354,6 +354,10 @@ class Room:
         self.peers.mark_ready(peer)
         self._leave(peer, _persons_reason(reason), now)
 
+    def administer(self, frame: Moderate, now: float) -> str:
+        """Apply a measure in the host's name; return why it can't be, empty if it is."""
+        return self._moderation.administer(frame, now)
+
     # -- the log
 
     def commit(self, seq: int) -> None:
@@ -399,8 +403,17 @@ class Room:
             self._trouble = text
             self._moderation.disk_fails(fails=bool(text))
             self.peers.mark_ready()  # those who are removed don't wait for the disk
-            for peer in self.peers.members:
-                self.peers.reply(peer, Trouble(text))
+            self._tell_trouble()
+
+    def fill(self, text: str) -> None:
+        """Accept no messages while the text says why no more may be written, and tell all members."""
+        if text != self.log.full:
+            self.log.full = text
+            self._tell_trouble()
+
+    def _tell_trouble(self) -> None:
+        for peer in self.peers.members:
+            self.peers.reply(peer, Trouble(self._trouble or self.log.full))
 
     def refuse_all(self, text: str) -> None:
         """Accept no frames and admit no members from now on, since the log can't be written."""
@@ -489,8 +502,8 @@ class Room:
         self.peers.reply(peer, welcome)
         if self.state.administers(name):
             self.admission.resend_requests(peer)
-        if self._trouble:
-            self.peers.reply(peer, Trouble(self._trouble))
+        if trouble := self._trouble or self.log.full:
+            self.peers.reply(peer, Trouble(trouble))
         self._tell_of_end(peer, now)
 
     def _joined(self, peer: Peer, name: str, role: Role) -> MemberJoined:

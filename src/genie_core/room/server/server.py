@@ -19,7 +19,7 @@ from genie_core.room.protocol.codec import ServerEncoder
 from genie_core.room.protocol.errors import ConnectionLost, FrameError
 from genie_core.room.protocol.events import Copied, Event, FileRef
 from genie_core.room.protocol.founding import Founding
-from genie_core.room.protocol.frames import ClientFrame, ServerFrame
+from genie_core.room.protocol.frames import ClientFrame, Moderate, ServerFrame
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.security.certificate import Certificate
@@ -30,6 +30,7 @@ from genie_core.room.server.file_requests import FileJob
 from genie_core.room.server.file_worker import FileWorker
 from genie_core.room.server.log import Superseded
 from genie_core.room.server.log_window import ReadEvents
+from genie_core.room.server.moderation import NOT_ON_DISK
 from genie_core.room.server.peer_writer import PeerWriter
 from genie_core.room.server.peers import ARRIVING, Peer, Stage
 from genie_core.room.server.quotas import Quotas, StrangerQuotas
@@ -268,6 +269,28 @@ class RoomServer:
         task.add_done_callback(self._local.discard)
         return near
 
+    def fill(self, text: str) -> None:
+        """Accept no messages while the text says why no more may be written; "" accepts them."""
+        self.room.fill(text)
+        self._dispatch()
+
+    async def administer(self, frame: Moderate, within: float = 10.0) -> str:
+        """Apply a measure in the host's name and write it; return why it can't be, empty if it is.
+
+        Writing may take `within` seconds; the measure holds from now on in any case.
+        """
+        objection = self.room.administer(frame, self._clock())
+        self._dispatch()
+        if objection:
+            return objection
+        seq = self.room.log.head
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                await self._written_until(seq)
+        if self.room.log.durable < seq:
+            return NOT_ON_DISK.format(f"/{frame.measure} {frame.name[:64]}")
+        return ""
+
     def begin_suspending(self, within: float) -> int:
         """Take no more messages, and tell all members that `suspend` follows within so many seconds.
 
@@ -381,6 +404,7 @@ class RoomServer:
                 delay = min(delay * 2, RETRY_LONGEST)
             else:
                 delay = RETRY_FIRST
+                self._written.set()
                 self.room.trouble("")
                 self._dispatch()
         self._written.set()
@@ -400,9 +424,17 @@ class RoomServer:
 
     async def _all_written(self) -> None:
         while self.room.log.pending() and self._writes:
-            self._written.clear()
-            self._unwritten.set()
-            await self._written.wait()
+            await self._wait_for_disk()
+
+    async def _written_until(self, seq: int) -> None:
+        while self.room.log.durable < seq and self._writes:
+            await self._wait_for_disk()
+
+    async def _wait_for_disk(self) -> None:
+        """Wait for the next write."""
+        self._written.clear()
+        self._unwritten.set()
+        await self._written.wait()
 
     def _dispatch(self) -> None:
         """Carry out the effects of the last call to the room: send, write, handle files."""

@@ -4,7 +4,7 @@ import asyncio
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Final
 
@@ -31,6 +31,7 @@ from genie_core.room.open.requests import NewRoom, OpenRequest
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.events import (
     ChangeBody,
+    Event,
     Measure,
     MessageDeleted,
     MessageEdited,
@@ -38,7 +39,7 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.protocol.frames import HostingOffered, InviteIssued, JoinRequested
 from genie_core.room.state.thread import MessageThread, ToolApproval
-from genie_core.room.text.events import author_line, because
+from genie_core.room.text.events import Restarts, author_line, because
 from genie_core.sessions.catalog import Catalog
 from genie_core.settings.load import SettingsSource
 from genie_core.settings.locations import Locations
@@ -177,6 +178,8 @@ class PlainRoom:
         self._printed: dict[int, str] = {}
         self._requests: dict[int, JoinRequested] = {}
         self._is_retrying = False
+        self._restarts = Restarts()
+        self._restarts.begin(joined.state)
 
     def welcome(self) -> Iterator[str]:
         joined, hosting = self._joined, self._joined.hosting
@@ -191,13 +194,19 @@ class PlainRoom:
         if isinstance(item, str):
             yield from self._typed(item)
         elif isinstance(item, EventsRecorded):
-            yield from entries_of(item.events, self._state)
+            yield from self._recorded(item.events)
         elif isinstance(item, ConnectionStatus):
             yield from self._connection(item)
         elif isinstance(item, JoinRequested):
             yield from self._join_request(item)
         else:
             yield from _news(item)
+
+    def _recorded(self, events: Iterable[Event]) -> Iterator[str]:
+        for event in events:
+            if not self._restarts.is_return(event):
+                yield from entries_of([event], self._state)
+            self._restarts.add(event)
 
     def questions(self) -> Iterator[str]:
         """Yield each tool call that waits and was not printed yet; then it may be answered."""
@@ -220,9 +229,10 @@ class PlainRoom:
 
     def _connection(self, status: ConnectionStatus) -> Iterator[str]:
         if status.state is ConnectionState.RETRYING:
+            if not self._is_retrying:
+                yield because("Connection: lost, and tried again", status.detail)
             self._is_retrying = True
             self._requests.clear()  # the room repeats those that are open
-            yield because("Connection: lost, and tried again", status.detail)
         elif status.state is ConnectionState.ONLINE and self._is_retrying:
             self._is_retrying = False
             yield "Connection: there again."
