@@ -113,18 +113,13 @@ class Moderation:
         self._apply(frame, person, now, asker)
 
     def administer(self, frame: Moderate, now: float) -> str:
-        """Apply a measure in the host's name; return why it can't be, empty if it is.
-
-        Unlike the host's own frames, it may give the role "host".
-        """
+        """Apply a measure in the host's name; return why it can't be, empty if it is."""
         person = self._known(frame.name)
         if person is None:
             return _UNKNOWN.format(frame.name[:64])
         if self._log.congested and frame.measure not in FAREWELLS:
             return NO_DISK
-        gives = frame.measure == "role" and frame.role == "host"
-        asked = replace(frame, role="member") if gives else frame  # which the same people can have
-        objection = self._objection(asked, person)
+        objection = self._objection(frame, person)
         if not objection:
             self._apply(frame, person, now)
         return objection
