@@ -52,7 +52,7 @@ ONLY_HOST: Final = "only the host may do that"
 HAS_ROLE: Final = "{} has the host's role: only {} may change that, mute or remove them"
 NO_AGENT_HOSTS: Final = "{} is an agent, and agents never host"
 PUT_OUT: Final = "put out by the host"
-PUT_OUT_WITH_ROLE: Final = "put out by a member with the host's role"
+PUT_OUT_BY_COHOST: Final = "put out by a co-host"
 
 _UNKNOWN: Final = "no one called {} was ever here"
 
@@ -310,7 +310,7 @@ class Moderation:
         for terminal in self._peers.at(name):
             terminal.until = until
             self._peers.dismiss(terminal, code, text, final=True)
-            self._leave(terminal, PUT_OUT_WITH_ROLE if asker else PUT_OUT, now)
+            self._leave(terminal, PUT_OUT_BY_COHOST if asker else PUT_OUT, now)
 
 
 def _may_host(person: Person) -> bool:
