@@ -9,6 +9,7 @@ from benchmarks import (
     holding,
     proofs,
     screen,
+    service_backup,
     start,
     tool_definitions,
     tool_servers,
@@ -34,6 +35,7 @@ ALL = {
     "screen": screen.main,
     "sessions": sessions.main,
     "holding": holding.main,
+    "service_backup": service_backup.main,
     "tool_servers": tool_servers.main,
 }
 

@@ -22,10 +22,10 @@ from genie_core.room.protocol.names import fold_name
 from genie_core.room.security.certificate import Certificate, load_certificate
 from genie_core.room.security.identity import Identity, load_identity
 from genie_core.room.server.counters import Counters
-from genie_core.room.server.listener import RoomListener
+from genie_core.room.server.listener import HALF_OPEN, RoomListener
 from genie_core.room.transport.websocket import bind
 from genie_core.runtime.tasks import start_task
-from genie_core.serve.config import ServeConfig
+from genie_core.serve.config import ServeConfig, ServiceLimits
 from genie_core.serve.disk_quota import DiskQuota
 from genie_core.serve.errors import CannotServe, NoSuchRoom, RoomUnavailable
 from genie_core.serve.served_room import PASSES, ROOM, RoomHost, ServedRoom, ids_of, share_record
@@ -45,6 +45,7 @@ LOOK_AROUND: Final = 30.0
 """Seconds between two checks of the machine's own addresses."""
 
 ARCHIVED: Final = "this room is archived; an administrator of the service can open it again"
+UNTITLED: Final = "Room"
 REASON: Final = "the room was archived"
 BROKEN: Final = "an internal error; the log has the details"
 STOPPED: Final = "the service was stopped"
@@ -52,8 +53,8 @@ STOPPED: Final = "the service was stopped"
 STANDS_BY: Final = "another machine of this service hosts rooms now; ask that one"
 
 EVERYWHERE: Final = ("", "0.0.0.0", "::")  # noqa: S104 - compared with, not bound to
-FILES: Final = 1_048_576
-"""Most files that the process asks to have open."""
+FILES_OF_ROOM: Final = 2
+OTHER_FILES: Final = 256
 
 logger = logging.getLogger(__name__)
 
@@ -123,7 +124,7 @@ class Service:
 
     async def _start(self, resources: AsyncExitStack) -> None:
         config = self.config
-        raise_file_limit()
+        allow_files(config.limits)
         await asyncio.to_thread(_take_folder, self.locations, resources)
         identity, certificate = await asyncio.to_thread(self._credentials)
         sock = resources.enter_context(await bind(Address(config.listen, config.port), beyond=True))
@@ -132,6 +133,7 @@ class Service:
         self.listener = listener = RoomListener(
             certificate,
             config.room,
+            half_open=max(HALF_OPEN, config.room.half_open),
             connections=config.limits.connections,
             members=config.limits.members,
             clock=self._clock,
@@ -154,6 +156,7 @@ class Service:
         if self._shards is not None and self.store is not None:
             listener.elsewhere = ELSEWHERE
             await self.store.check()
+            await self._shards.check()
             resources.push_async_callback(self._shards.release)
             resources.push_async_callback(self._close_all, ServedRoom.close)
             resources.push_async_callback(self._shards.stop)
@@ -225,10 +228,13 @@ class Service:
             self._check_closed(room)
             with self._place():
                 saved = await asyncio.to_thread(self.catalog.find, room)
-                served = await self._open(saved)
-            self.archived.pop(room, None)
-            await self._update(saved, archived=False)
-            return served
+                await self._update(saved, archived=False)
+                self.archived.pop(room, None)
+                try:
+                    return await self._open(saved)
+                except GenieError as error:
+                    self.note_problem(room, str(error))
+                    raise
 
     async def delete(self, room: str) -> None:
         """Move a room that is archived or damaged to the trash of this machine.
@@ -285,7 +291,7 @@ class Service:
 
     async def _open_all(self, listings: Iterable[Listing]) -> None:
         """Open all rooms of this service, some at a time."""
-        gate = asyncio.Semaphore(OPENED_AT_ONCE)
+        gate, others = asyncio.Semaphore(OPENED_AT_ONCE), 0
 
         async def open_one(room: str) -> None:
             async with gate:
@@ -303,13 +309,17 @@ class Service:
                 if record is None:
                     self.note_problem(listing.id, listing.note)
                 elif record.kind != "hosted" or record.copied or not self._is_me(record.owner):
-                    continue
+                    others += 1
                 elif record.archived:
                     self.listener.refuse(ARCHIVED, *ids_of(record))
                     self.archived[listing.id] = ids_of(record)
                     self.quota.share(listing.id).note_log(listing.size)
                 else:
                     tasks.create_task(open_one(listing.id))
+
+        if others:
+            name, base = self.config.name, self.catalog.base
+            logger.warning("%d rooms in %s stay closed: %s did not host them", others, base, name)
 
     def note_problem(self, room: str, why: str) -> None:
         """Report why a room can't be opened."""
@@ -326,6 +336,8 @@ class Service:
         self.listener.add(room.server.serve, *room.ids)
         if self._shards is not None:
             self._shards.watch(saved.id, room)
+        for problem in room.problems:
+            logger.warning("in the room %s: %s", saved.id, problem)
         return room
 
     async def _close(self, room: str, close: Callable[[], Awaitable[None]]) -> None:
@@ -366,7 +378,7 @@ class Service:
         while True:
             if self._shards is not None and not self._shards.held:
                 raise RoomUnavailable(f"no room can be created here: {STANDS_BY}")
-            saved = self.catalog.create(title, now, host=name, name=name)
+            saved = self.catalog.create(title.strip() or UNTITLED, now, host=name, name=name)
             if self._shards is None or self._shards.has(saved.id):
                 return saved
             shutil.rmtree(saved.folder)
@@ -444,13 +456,20 @@ async def _remove_shared(store: SharedStore, room: str) -> None:
     await store.objects.remove(room)
 
 
-def raise_file_limit() -> None:
-    """Let this process open as many files as the system allows: each member needs one."""
+def allow_files(limits: ServiceLimits) -> None:
+    """Let this process open as many files as the limits may need; warn if the system allows fewer."""
+    wanted = limits.connections + FILES_OF_ROOM * limits.rooms + OTHER_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = FILES if hard == resource.RLIM_INFINITY else min(hard, FILES)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        with suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return
+    allowed = wanted if hard == resource.RLIM_INFINITY else min(hard, wanted)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    if allowed < wanted:
+        logger.warning(
+            "the system lets this process open %d files; %d rooms with %d connections need %d",
+            *(allowed, limits.rooms, limits.connections, wanted),
+        )
 
 
 def _take_folder(locations: Locations, resources: AsyncExitStack) -> None:

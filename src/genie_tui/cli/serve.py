@@ -24,7 +24,7 @@ from genie_core.serve.systemd import READY, STOPPING, Notifier
 from genie_core.settings.locations import Locations
 from genie_tui.cli.output import safe_line
 
-SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 def run_serve(options: argparse.Namespace, locations: Locations, out: TextIO) -> int:
@@ -47,6 +47,8 @@ def _config(options: argparse.Namespace, locations: Locations) -> ServeConfig:
 async def _serve(config: ServeConfig, locations: Locations, out: TextIO) -> None:
     loop, told = asyncio.get_running_loop(), asyncio.Event()
     for number in SIGNALS:
+        if signal.getsignal(number) is signal.SIG_IGN:  # by nohup
+            continue
         loop.add_signal_handler(number, partial(_hear, number, told))
     systemd = Notifier(os.environ)
     async with AsyncExitStack() as resources:
@@ -60,10 +62,10 @@ async def _serve(config: ServeConfig, locations: Locations, out: TextIO) -> None
         resources.callback(alive.cancel)
         await service.start()
         resources.push_async_callback(service.stop)
-        systemd.tell(READY)
-        out.write(f"{safe_line(_summary(service))}\n")
-        out.flush()
         async with administered(service, told.set):
+            systemd.tell(READY)
+            out.write(f"{safe_line(_summary(service))}\n")
+            out.flush()
             await told.wait()
         systemd.tell(STOPPING)
 

@@ -329,7 +329,7 @@ class RoomScreen(Screen[None]):
         if joined is None or joined.state.messages:
             self._earlier = None  # its key is the composer's from now on
             return
-        hosts = joined.hosting.invites is not None
+        hosts = joined.hosting.invites is not None or joined.state.administers(joined.name)
         engine = joined.engine.status
         text = welcome_text(keymap_of(self), hosts=hosts, engine=engine, earlier=self._earlier)
         welcome.update(text)

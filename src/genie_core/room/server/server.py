@@ -70,6 +70,8 @@ FINAL_ERRORS: Final = frozenset(
 )
 """Errors after which writing the same to the same file again fails again."""
 
+RESTARTS: Final = "the room's host restarts"
+
 SUPERSEDED: Final = "another process hosts this room now"
 
 WRITER_ENDED: Final = (
@@ -334,7 +336,7 @@ class RoomServer:
 
     def _release(self) -> None:
         self._closing = True
-        self.room.release()
+        self.room.release(RESTARTS)
         self._dispatch()
 
     async def close(self) -> None:
@@ -585,5 +587,5 @@ def _is_final(error: Exception) -> bool:
 
 
 def _reason(error: Exception) -> str:
-    text = error.strerror if isinstance(error, OSError) else str(error)
-    return text or type(error).__name__
+    system = error.strerror if isinstance(error, OSError) else ""
+    return system or str(error) or type(error).__name__
