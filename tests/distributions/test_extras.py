@@ -39,7 +39,6 @@ MODELS = {
 
 NOT_IMPORTED = {
     "room": {"tzdata"},  # the time zones of zoneinfo
-    "serve": {"prometheus-client", "starlette", "uvicorn"},
     "testing": {"pytest-asyncio"},  # the mark of the contract's tests
 }
 

@@ -46,13 +46,13 @@ def print_invite(wanted: str, locations: Locations, out: TextIO) -> int:
         raise NothingHosted
     saved = catalog.find(room)
     certificate = load_certificate(locations.certificate, datetime.now(UTC))
-    out.write(f"{_invite_of(saved, certificate, time.time())}\n")
+    out.write(f"{write_invite(invite_of(saved, certificate, time.time()))}\n")
     if saved.metadata.unshared:
         saved.update(unshared=False)
     return 0
 
 
-def _invite_of(saved: SavedSession, certificate: Certificate, now: float) -> str:
+def invite_of(saved: SavedSession, certificate: Certificate, now: float) -> Invite:
     """Return the invite to a hosted room from its files. Blocks.
 
     Raises:
@@ -63,10 +63,9 @@ def _invite_of(saved: SavedSession, certificate: Certificate, now: float) -> str
     if current is None or record.kind != "hosted" or record.pin != certificate.pin:
         raise NoInvite(record.title)
     places = tuple(map(parse_address, record.addresses)) or _own_places(record.address)
-    invite = Invite(
+    return Invite(
         places, certificate.pin, current.id, current.secret, record.title, hash_in(record.id)
     )
-    return write_invite(invite)
 
 
 def _own_places(address: str) -> tuple[Address, ...]:

@@ -111,6 +111,10 @@ def _run(options: argparse.Namespace) -> int:
 
             run = run_backup if options.command == "backup" else run_restore
             return run(options, settings, locations, sys.stdin, sys.stdout, sys.stderr)
+        case "admin":
+            from genie_tui.cli.admin import run_admin
+
+            return run_admin(options, settings, locations, sys.stdin, sys.stdout, sys.stderr)
         case "keys":
             from genie_tui.cli.keys import print_keys
 
@@ -152,6 +156,10 @@ def _run(options: argparse.Namespace) -> int:
             from genie_tui.cli.plain.tail import run_tail
 
             return run_tail(options, source, locations)
+        case "web":
+            from genie_tui.cli.web import run_web
+
+            return run_web(options, locations, sys.stdout, sys.stderr)
         case "acp":
             from genie_tui.cli.acp import run_acp
 

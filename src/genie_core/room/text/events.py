@@ -74,7 +74,7 @@ def announcement(event: Event, devices: Mapping[str, set[str]]) -> tuple[str, st
 
     `devices` are the terminals that each member was connected from before the event.
     """
-    by = visible_line(event.by)
+    by = visible_line(decided_by(event))
     match event.body:
         case RoomCreated(title=title):
             return "◇", f"the room {visible_line(title)} was opened"
@@ -113,6 +113,14 @@ def announcement(event: Event, devices: Mapping[str, set[str]]) -> tuple[str, st
         case ArgumentSharingChanged():
             return "⚑", f"{by} no longer shows guests what tools are called with"
     return None
+
+
+def decided_by(event: Event) -> str:
+    """Return the author of an event, or the member with the host's role for whom the host wrote it."""
+    match event.body:
+        case MemberModerated(asked_by=asked_by) | ArgumentSharingChanged(asked_by=asked_by):
+            return asked_by or event.by
+    return event.by
 
 
 class Restarts:
@@ -224,6 +232,8 @@ def _joined(joined: MemberJoined, *, again: bool) -> str:
 def _moderated(by: str, moderated: MemberModerated) -> str:
     role = _ROLES.get(moderated.role or "", "another role")
     words = _MODERATED[moderated.measure]
+    if moderated.role == "host":
+        words = "{by} gave {name} the host's role"
     return words.format(by=by, name=visible_line(moderated.name), role=role)
 
 

@@ -1,0 +1,1 @@
+"""The page on which guests join a room in a browser, and the gateway behind it."""

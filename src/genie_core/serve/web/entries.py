@@ -1,0 +1,290 @@
+"""What a browser shows of a room: messages, answers and notices, made of a room's state.
+
+All texts are safe to show. There are no keys, addresses, arguments or results of tools among them,
+and nothing that is private between others.
+"""
+
+from typing import Final, TypeAlias
+
+import msgspec
+
+from genie_core.room.protocol.events import (
+    DecisionMade,
+    Event,
+    MemberLeft,
+    RunCancelled,
+    RunFailed,
+)
+from genie_core.room.state.members import Person
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.thread import MessageThread, Phase, Reactions, ToolApproval
+from genie_core.room.text.agents import approval_wait
+from genie_core.room.text.approvals import tool_words
+from genie_core.room.text.events import (
+    CUT,
+    announcement,
+    because,
+    can_resume,
+    caveat,
+    file_lines,
+    has_effect,
+    private_reader,
+    quote_text,
+    short_error,
+    waits_for,
+    why_silent,
+)
+from genie_core.text.safe import visible, visible_line
+
+MOST_CALLS: Final = 5
+"""The latest tool calls of a message that are shown."""
+
+WORKING: Final = {
+    Phase.DECIDING: "genie reads this",
+    Phase.WORKING: "genie works on an answer",
+}
+
+
+class _Part(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A part of the JSON that the page gets."""
+
+
+class ReplyLine(_Part, frozen=True):
+    """The start of what a message replies to."""
+
+    by: str
+    text: str
+
+
+class FileEntry(_Part, frozen=True):
+    """A file of a message; `about` is its type and size."""
+
+    name: str
+    about: str
+
+
+class Reaction(_Part, frozen=True):
+    """A reaction and who reacted so."""
+
+    text: str
+    by: tuple[str, ...]
+
+
+class Work(_Part, frozen=True):
+    """What an agent did about a message: a line, tool calls and an explanation.
+
+    `state` is "busy", "waiting", "silent", "failed" or "stopped".
+    """
+
+    state: str
+    line: str
+    calls: tuple[str, ...] = ()
+    detail: str = ""
+
+
+class MessageEntry(_Part, frozen=True, tag="message"):
+    """A message; `private` says who else can read it, `note` what is doubtful about it."""
+
+    seq: int
+    at: float
+    by: str
+    text: str
+    agent: bool = False
+    emote: bool = False
+    edited: bool = False
+    deleted: bool = False
+    private: str = ""
+    note: str = ""
+    reply: ReplyLine | None = None
+    quotes: tuple[str, ...] = ()
+    files: tuple[FileEntry, ...] = ()
+    reactions: tuple[Reaction, ...] = ()
+    work: Work | None = None
+
+
+class AnswerEntry(_Part, frozen=True, tag="answer"):
+    """An agent's answer to a `message` of the member `to`."""
+
+    seq: int
+    at: float
+    message: int
+    to: str
+    text: str
+    note: str = ""
+    reactions: tuple[Reaction, ...] = ()
+
+
+class NoticeEntry(_Part, frozen=True, tag="notice"):
+    """A change of the room, such as a member who joins."""
+
+    seq: int
+    at: float
+    mark: str
+    text: str
+
+
+class Member(_Part, frozen=True):
+    """A present member; `busy` is what their agent does, `agent` whether they are one."""
+
+    name: str
+    role: str
+    agent: bool = False
+    muted: bool = False
+    engine: str = ""
+    busy: str = ""
+
+
+Entry: TypeAlias = MessageEntry | AnswerEntry | NoticeEntry
+
+
+def message_entry(
+    thread: MessageThread, state: RoomState, text: str | None = None
+) -> MessageEntry | None:
+    """Return a message as its author has left it; None if it is hidden from this reader.
+
+    `text` is what a private message says to the one reader who may know.
+    """
+    if thread.is_private and text is None:
+        return None
+    said, reply = thread.said, state.reply_of(thread)
+    is_deleted = thread.is_deleted
+    return MessageEntry(
+        thread.seq,
+        thread.at,
+        visible_line(thread.author),
+        "" if is_deleted else visible(thread.text if text is None else text),
+        agent=thread.by_agent,
+        emote=said.emote,
+        edited=thread.edit is not None,
+        deleted=is_deleted,
+        private=private_reader(thread.author, said.to) if said.to else "",
+        note=caveat(thread.voucher, state.doubt_of(thread.seq)),
+        reply=None if reply is None else ReplyLine(visible_line(reply.author), visible(reply.text)),
+        quotes=() if is_deleted else tuple("\n".join(quote_text(each)) for each in said.quotes),
+        files=()
+        if is_deleted
+        else tuple(FileEntry(each.name, each.about) for each in file_lines(said.files)),
+        reactions=_reactions(thread.reactions),
+        work=_work(thread, state),
+    )
+
+
+def answer_entry(thread: MessageThread, state: RoomState) -> AnswerEntry | None:
+    """Return the answer to a message; None if there is none, or it is private."""
+    answer, seq = thread.answer, thread.answered_seq
+    if answer is None or seq is None or thread.is_private:
+        return None
+    notes = [caveat(thread.answer_voucher, state.doubt_of(seq)), CUT if answer.cut else ""]
+    return AnswerEntry(
+        seq,
+        thread.ended_at or thread.at,
+        thread.seq,
+        visible_line(answer.receiver or thread.author),
+        visible(answer.text),
+        note="; ".join(filter(None, notes)),
+        reactions=_reactions(thread.answer_reactions),
+    )
+
+
+def notice_entry(event: Event, before: RoomState) -> NoticeEntry | None:
+    """Return a change of the room, given the state before it; None for any other event.
+
+    Call `with_effect` once the state includes the event.
+    """
+    name = event.body.name if isinstance(event.body, MemberLeft) else event.by
+    person = before.people.get(name)
+    announced = announcement(event, {name: set(person.terminals)} if person is not None else {})
+    return None if announced is None else NoticeEntry(event.seq, event.at, *announced)
+
+
+def with_effect(notice: NoticeEntry, event: Event, state: RoomState) -> NoticeEntry:
+    """Say so if the change has no effect, as it is not proven."""
+    if has_effect(event, state):
+        return notice
+    text = f"without effect: {notice.text} ({caveat('', state.doubt_of(event.seq))})"
+    return msgspec.structs.replace(notice, text=text)
+
+
+def members_of(state: RoomState) -> tuple[Member, ...]:
+    """Return the members who are in the room, the host first."""
+    return tuple(_member(person, state) for person in state.present())
+
+
+def _member(person: Person, state: RoomState) -> Member:
+    busy = state.presence(person.name).value
+    return Member(
+        visible_line(person.name),
+        person.role,
+        agent=person.is_agent,
+        muted=person.muted,
+        engine=visible_line(person.agent) if person.engine else "",
+        busy=busy if busy in ("thinking", "waiting") else "",
+    )
+
+
+def _reactions(reactions: Reactions) -> tuple[Reaction, ...]:
+    return tuple(
+        Reaction(visible_line(text), tuple(map(visible_line, names)))
+        for text, names in reactions.items()
+    )
+
+
+def _work(thread: MessageThread, state: RoomState) -> Work | None:
+    if thread.is_private:
+        return None
+    calls = _calls(thread, state)
+    match thread.phase:
+        case Phase.DECIDING | Phase.WORKING:
+            return Work("busy", WORKING[thread.phase], calls)
+        case Phase.WAITING:
+            waiting = state.waiting_in(thread)
+            line = approval_wait(waiting, "", 0.0) if waiting else WORKING[Phase.WORKING]
+            return Work("waiting", visible_line(f"genie: {line}"), calls)
+        case Phase.IGNORED:
+            return Work("silent", _silence(thread.decision), calls, why_silent(thread))
+        case Phase.FAILED if thread.error is not None:
+            return Work("failed", _end(thread, thread.error), calls, _detail(thread))
+        case Phase.CANCELLED if thread.cancelled is not None:
+            return Work("stopped", _end(thread, thread.cancelled), calls, _detail(thread))
+    return Work("done", "", calls) if calls else None
+
+
+def _silence(decision: DecisionMade | None) -> str:
+    return because("genie stayed silent", (decision.reason if decision is not None else "") or "")
+
+
+def _end(thread: MessageThread, end: RunFailed | RunCancelled) -> str:
+    if thread.parked and can_resume(end):
+        return waits_for(thread)
+    if isinstance(end, RunFailed):
+        return because("genie could not answer", short_error(end.error))
+    return because("genie's work was stopped", end.reason)
+
+
+def _detail(thread: MessageThread) -> str:
+    parts = [why_silent(thread)]
+    if thread.partial:
+        parts.append(f"The answer had begun:\n{visible(thread.partial)}")
+    return "\n".join(parts)
+
+
+def _calls(thread: MessageThread, state: RoomState) -> tuple[str, ...]:
+    known = (state.proposals.get(each) for each in thread.proposals)
+    calls = [_call(each) for each in known if each is not None and _is_over(each)]
+    more = len(calls) - MOST_CALLS
+    return (f"{more} earlier tool calls", *calls[-MOST_CALLS:]) if more > 0 else tuple(calls)
+
+
+def _is_over(call: ToolApproval) -> bool:
+    """Whether a call no longer waits for its owner, which the line above tells."""
+    return call.unasked or call.outcome is not None
+
+
+def _call(call: ToolApproval) -> str:
+    if call.unasked:
+        end = "made without asking"
+    elif call.outcome == "parked":
+        end = f"kept until {visible_line(call.owner)} answers"
+    else:
+        end = call.outcome or ""
+    return f"{visible_line(tool_words(call.tool))}: {end}"
