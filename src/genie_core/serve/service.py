@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from weakref import WeakValueDictionary
 
 from genie_core.errors import GenieError
@@ -25,7 +25,7 @@ from genie_core.room.server.counters import Counters
 from genie_core.room.server.listener import HALF_OPEN, RoomListener
 from genie_core.room.transport.websocket import bind
 from genie_core.runtime.tasks import start_task
-from genie_core.serve.config import ServeConfig, ServiceLimits
+from genie_core.serve.config import GuestsTable, ServeConfig, ServiceLimits
 from genie_core.serve.disk_quota import DiskQuota
 from genie_core.serve.errors import CannotServe, NoSuchRoom, RoomUnavailable
 from genie_core.serve.served_room import PASSES, ROOM, RoomHost, ServedRoom, ids_of, share_record
@@ -38,6 +38,9 @@ from genie_core.sessions.trash import trash
 from genie_core.settings.locations import Locations
 from genie_core.storage.atomic import make_private_folder
 from genie_core.storage.errors import StorageError, disk_access
+
+if TYPE_CHECKING:
+    from genie_core.serve.guests import GuestAgents
 
 OPENED_AT_ONCE: Final = 8
 
@@ -93,6 +96,7 @@ class Service:
         self._shards: Shards | None = None
         if store is not None and config.store is not None:
             self._shards = Shards(store, config.store.shards, locations.sessions, self)
+        self._guests: GuestAgents | None = None
         self.host: RoomHost
         self.listener: RoomListener
         self.address: Address
@@ -153,6 +157,8 @@ class Service:
             self.store,
         )
         self._hosts = await self._look_around()
+        if config.guests is not None:
+            self._guests = await self._guest_agents(config.guests)
         if self._shards is not None and self.store is not None:
             listener.elsewhere = ELSEWHERE
             await self.store.check()
@@ -164,6 +170,9 @@ class Service:
         else:
             resources.push_async_callback(self._close_all, ServedRoom.close)
             await self._open_all(await asyncio.to_thread(self._listings))
+        if self._guests is not None:
+            self._guests.start()
+            resources.push_async_callback(self._guests.aclose)
         await listener.listen(sock=sock)
         self.is_serving = True
         logger.info("members can join at %s", self.address, extra={"rooms": len(self._rooms)})
@@ -347,11 +356,20 @@ class Service:
         if self._shards is not None:
             self._shards.unwatch(room)
         try:
+            if self._guests is not None:
+                await self._guests.leave(room)
             await close()
         except GenieError as error:
             logger.warning("the room %s was closed in disorder: %s", room, error)
         except Exception:  # the others must be closed as well
             logger.exception("closing the room %s failed", room)
+
+    async def _guest_agents(self, table: GuestsTable) -> "GuestAgents":
+        from genie_core.serve.guests import GuestAgents  # engines are of no use to others
+
+        guests = GuestAgents(table, self.host.name, self.identity, self.locations, self.rooms)
+        await asyncio.to_thread(guests.check)
+        return guests
 
     async def _close_all(self, close: Callable[[ServedRoom], Awaitable[None]]) -> None:
         async with asyncio.TaskGroup() as tasks:
