@@ -26,6 +26,8 @@ from genie_core.serve.config import ServeConfig
 from genie_core.serve.errors import CannotServe, NoSuchRoom, RoomUnavailable
 from genie_core.serve.served_room import RoomHost, ServedRoom, ids_of
 from genie_core.serve.stores.store import SharedStore
+from genie_core.serve.web.pages import Pages
+from genie_core.serve.web.visitor import WebRole
 from genie_core.sessions.catalog import Catalog, Listing
 from genie_core.sessions.lock import SessionInUse, hold
 from genie_core.sessions.session import SavedSession
@@ -74,6 +76,7 @@ class Service:
         self.archived: set[str] = set()
         self.counters: Final = Counters()
         self.is_serving = False
+        self.pages: Pages | None = None
         self._clock = clock
         self._rooms: dict[str, ServedRoom] = {}
         self._hosts: tuple[str, ...] = ()
@@ -134,6 +137,10 @@ class Service:
         resources.push_async_callback(self._close_all)
         await self._open_all(await asyncio.to_thread(self.catalog.all))
         await listener.listen(sock=sock)
+        if config.web is not None:
+            self.pages = Pages(config.web, self.address, certificate.pin, self._clock)
+            await self.pages.start()
+            resources.push_async_callback(self.pages.stop)
         self.is_serving = True
         if not self.host.addresses:
             watch = start_task(self._watch(), name="own addresses")
@@ -218,6 +225,17 @@ class Service:
             self.problems.pop(room, None)
             self.archived.discard(room)
 
+    def web_link(self, room: str, lifetime: float, role: WebRole = "guest") -> str:
+        """Make a link by which people join an open room in a browser, for so many seconds.
+
+        Raises:
+            NoSuchRoom: there is none.
+            RoomUnavailable: the service has no page.
+        """
+        if self.pages is None:
+            raise RoomUnavailable("this service has no page; add [web] to its configuration")
+        return self.pages.link_to(self.room(room), lifetime, role)
+
     async def open_room(self, room: str) -> ServedRoom:
         """Open a room that this process is to host; its folder is here.
 
@@ -271,6 +289,8 @@ class Service:
     async def _close(self, room: str, close: Callable[[], Awaitable[None]]) -> None:
         """Close a room; one whose end can't be written is closed as well."""
         del self._rooms[room]
+        if self.pages is not None:
+            await self.pages.close_room(room)
         try:
             await close()
         except GenieError as error:
