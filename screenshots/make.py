@@ -17,7 +17,6 @@ from genie_core.room.discovery.browser import Announcer
 from genie_core.room.discovery.service_record import Announcement
 from genie_core.room.open.opener import RoomOpener
 from genie_core.room.open.requests import NewRoom
-from genie_core.room.participant.presence import HostPresence
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.address import Address
 from genie_core.room.security.host_records import sign_host_record
@@ -48,21 +47,6 @@ PLAN = """# Launch
 - Thursday 14:00 UTC: announcement
 - Friday: nothing new, everybody watches
 """
-
-
-class Shown(HostPresence):
-    """A host with a fixed invite."""
-
-    invite = ""
-
-    def __init__(self) -> None:
-        """Without a network."""
-
-    def issue(self, *, uses: int | None = None, lifetime: float | None = None) -> str:
-        return self.invite
-
-    def renew(self, *, uses: int | None = None, lifetime: float | None = None) -> str:
-        return self.invite
 
 
 async def room(folder: Path) -> None:
@@ -166,7 +150,9 @@ async def invite(folder: Path) -> None:
             Invite(addresses, Identity.generate().key, "AAAAAAA", bytes(16), "Launch week")
         )
         terms = Terms(text)
-        dialog = InviteScreen(Shown(), "Launch week", "192.0.2.17:7654", terms, time.monotonic)
+        dialog = InviteScreen(
+            lambda: terms, "Launch week", "192.0.2.17:7654", terms, time.monotonic
+        )
         await app.push_screen(dialog)
         await pilot.pause(1.0)
         shoot(app, "invite")

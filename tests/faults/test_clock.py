@@ -13,7 +13,7 @@ from genie_core.room.state.thread import Phase
 from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.log.reader import LogReader
 from genie_core.sessions.log.writer import EventLog
-from genie_tui.cli.plain_log import lines
+from genie_tui.cli.plain.log import lines
 from genie_tui.widgets.activity.rows import ActivityRows, headline
 from genie_tui.widgets.timeline.transcript import LogEntries
 

@@ -86,12 +86,26 @@ class ScriptedInvites(HostPresence):
         self.takes_invites = bool(invite)
         self.renewals: list[tuple[int | None, float | None]] = []
         self.issued: list[tuple[int | None, float | None]] = []
+        self.roles: list[Role | None] = []
 
-    def issue(self, *, uses: int | None = None, lifetime: float | None = None) -> str:
+    def issue(
+        self,
+        *,
+        uses: int | None = None,
+        lifetime: float | None = None,
+        role: Role | None = None,
+    ) -> str:
         self.issued.append((uses, lifetime))
+        self.roles.append(role)
         return f"genie1-another{len(self.issued)}"
 
-    def renew(self, *, uses: int | None = None, lifetime: float | None = None) -> str:
+    def renew(
+        self,
+        *,
+        uses: int | None = None,
+        lifetime: float | None = None,
+        role: Role | None = None,
+    ) -> str:
         self.renewals.append((uses, lifetime))
         self.invite = f"genie1-number{len(self.renewals)}"
         return self.invite
@@ -173,6 +187,19 @@ class ScriptedHosting(Hosting):
 
     def share(self, on: bool) -> bool:
         self._joined.shares.append(on)
+        return self._joined.connected
+
+    def ask_for_invite(
+        self,
+        *,
+        uses: int | None = None,
+        lifetime: float | None = None,
+        role: Role | None = None,
+        new: bool = False,
+    ) -> bool:
+        if self._joined.invite_error is not None:
+            raise self._joined.invite_error
+        self._joined.invites_asked.append((uses, lifetime, role, new))
         return self._joined.connected
 
     def admit(self, knock: int, allow: bool) -> bool:
@@ -302,6 +329,10 @@ class ScriptedJoinedRoom(JoinedRoom):
     shares: list[bool] = field(default_factory=list)
     admissions: list[tuple[int, bool]] = field(default_factory=list)
     offers: list[str] = field(default_factory=list)
+    invite_error: GenieError | None = None
+    invites_asked: list[tuple[int | None, float | None, Role | None, bool]] = field(
+        default_factory=list
+    )
     accepted: int = 0
     places: dict[str, Path] = field(default_factory=dict)
     attached: list[Path] = field(default_factory=list)

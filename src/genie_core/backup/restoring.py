@@ -4,6 +4,7 @@ Sessions and files that are here are not lost: they stay, or are renamed if the 
 replace them. A secret that is replaced is overwritten.
 """
 
+import difflib
 import errno
 import hashlib
 import os
@@ -76,10 +77,12 @@ def restore_backup(
     name: str,
     *,
     replace: bool = False,
+    session: str = "",
 ) -> Restored:
     """Restore a backup from a seekable file; `name` is its name in errors. Blocks.
 
     Sessions, files and secrets that are here stay. With `replace` the backup's take their places.
+    With `session`, the id of one of the person's own, only that session is restored.
     Nothing is changed before everything was read and verified.
 
     Raises:
@@ -92,6 +95,8 @@ def restore_backup(
     with disk_access("restore into", base), _opened(source, name) as archive:
         part = _private_part(archive, passphrase, name)
         _check_names(archive, part, locations, name)
+        if session:
+            part = _only(session, part, name)
         _check_space(base, part)
         with staged(base) as folder:
             _unpack(archive, part, folder, name)
@@ -142,6 +147,19 @@ def _check_names(
     for each in (*part.entries, *part.files):
         if place_of(each, locations) is None:
             raise NotRestorable(name, f"no backup has a file {each!r}")
+
+
+def _only(session: str, part: PrivatePart, name: str) -> PrivatePart:
+    """Return what belongs to one session."""
+    own = f"{SESSIONS}/{session}/"
+    entries = {each: entry for each, entry in part.entries.items() if each.startswith(own)}
+    files = {each: content for each, content in part.files.items() if each.startswith(own)}
+    if not entries:
+        others = sorted({each.split("/")[1] for each in part.entries if each.startswith(SESSIONS)})
+        near = difflib.get_close_matches(session, others, 3) or others[:3]
+        hint = f"; it has {len(others)}, such as {', '.join(near)}" if near else ""
+        raise NotRestorable(name, f"it has no session {session!r}{hint}")
+    return PrivatePart(entries, files, {})
 
 
 def _check_space(base: Path, part: PrivatePart) -> None:

@@ -1,7 +1,9 @@
 """Write a backup. Sessions are streamed; running programs need not be closed."""
 
 import hashlib
+import sys
 import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -57,11 +59,13 @@ def write_backup(
     now: float,
     *,
     force: bool = False,
+    elsewhere: Mapping[str, Path] | None = None,
 ) -> BackupReport:
     """Write all sessions, keys, settings and secrets to a private file. Blocks.
 
     Keys, settings, secrets and invites are encrypted, the sessions are not. The file gets its name
-    when it is complete.
+    when it is complete. `elsewhere` are private files outside of the usual folders, by the names in
+    the archive at which a restore expects them.
 
     Raises:
         WeakPassphrase: the passphrase is too short.
@@ -76,7 +80,7 @@ def write_backup(
         fresh_file(path, force=force) as out,
         zipfile.ZipFile(out, "w") as archive,
     ):
-        return _Writer(archive, header).write(locations, secrets, passphrase)
+        return _Writer(archive, header).write(locations, secrets, passphrase, elsewhere or {})
 
 
 class _Writer:
@@ -89,13 +93,21 @@ class _Writer:
         self._files: dict[str, bytes] = {}
         self._report = BackupReport()
 
-    def write(self, locations: Locations, secrets: OwnSecrets, passphrase: str) -> BackupReport:
+    def write(
+        self,
+        locations: Locations,
+        secrets: OwnSecrets,
+        passphrase: str,
+        elsewhere: Mapping[str, Path],
+    ) -> BackupReport:
         self._archive.writestr(_info(HEADER_NAME), msgspec.json.encode(self._header))
         for prefix, home in homes(locations):
             for name, path in private_files(home):
                 self._take_private(f"{prefix}{name}", path)
             for folder in session_folders(home):
                 self._take_session(f"{prefix}{SESSIONS}/{folder.name}", folder)
+        for name, path in elsewhere.items():
+            self._take_private(name, path)
         kept = self._secrets(secrets)
         part = PrivatePart(self._entries, self._files, kept)
         data = encrypt_part(part, passphrase, self._header)
@@ -126,13 +138,16 @@ class _Writer:
                 self._take(name, path)
 
     def _take(self, name: str, path: Path) -> None:
-        """Copy a file, but of a log that grows meanwhile only whole lines."""
+        """Copy a file, but of a log that grows meanwhile only whole lines.
+
+        Other files are replaced as a whole, so the one that is opened is read to its end.
+        """
         with disk_access("read", path):
             try:
                 status = path.stat()
             except FileNotFoundError:  # a running program removed it meanwhile
                 return
-        size = whole_lines(path) if path.name == LOG_NAME else status.st_size
+        size = whole_lines(path) if path.name == LOG_NAME else sys.maxsize
         packed = path.parent.name != BLOBS_NAME  # most attached files are packed already
         digest, written = hashlib.sha256(), 0
         info = _info(name, status.st_mode, packed=packed)

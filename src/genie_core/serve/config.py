@@ -7,14 +7,14 @@ from typing import Annotated, Final, Literal, TypeAlias
 import msgspec
 
 from genie_core.errors import GenieError
-from genie_core.room.protocol.address import DEFAULT_PORT, parse_address
+from genie_core.room.protocol.address import DEFAULT_PORT, Address, is_on_loopback, parse_address
 from genie_core.room.protocol.errors import InvalidKey
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.protocol.names import check_name
 from genie_core.room.security.keys import is_key
 from genie_core.serve.errors import CannotServe
 from genie_core.settings.load import SettingsFile, parse_settings
-from genie_core.settings.schema import Key, spell
+from genie_core.settings.schema import Key, from_text, spell
 from genie_core.settings.validate import mistakes
 from genie_core.storage.atomic import read_file, reason
 
@@ -22,6 +22,7 @@ Count: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
 Bytes: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
 
 CONFIG_NAME: Final = "serve.toml"
+OPS_PORT: Final = 7480
 
 
 class ServiceLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -92,7 +93,7 @@ class ServeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     `listen` is the interface, "" for all; `addresses` are those that members are given, by default
     the machine's own. `admins` are keys that may administer over the network. `ops` is where health
-    and metrics are served.
+    and metrics are served, empty for nowhere, on loopback; empty for nowhere.
     """
 
     name: str = "service"
@@ -111,6 +112,10 @@ class ServeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     store: StoreTable | None = None
     guests: GuestsTable | None = None
     web: WebTable | None = None
+
+    @property
+    def ops_address(self) -> Address | None:
+        return parse_address(self.ops, OPS_PORT) if self.ops else None
 
 
 def read_config(path: Path, *, required: bool = True) -> ServeConfig:
@@ -133,7 +138,7 @@ def read_config(path: Path, *, required: bool = True) -> ServeConfig:
     written = parse_settings(path, text)
     for key, problem in _problems(written):
         raise CannotServe(f"{written.place(key)}: {problem}")
-    config = msgspec.convert(written.values, ServeConfig)
+    config = msgspec.convert(written.values, ServeConfig, dec_hook=from_text)
     return _with_paths(config, path.absolute().parent)
 
 
@@ -143,10 +148,10 @@ def _problems(written: SettingsFile) -> Iterator[tuple[Key, str]]:
     yield from wrong
     if wrong:
         return
-    config = msgspec.convert(written.values, ServeConfig)
+    config = msgspec.convert(written.values, ServeConfig, dec_hook=from_text)
     texts: list[tuple[Key, str, Callable[[str], object]]] = [
         (("name",), config.name, check_name),
-        (("ops",), config.ops, parse_address),
+        (("ops",), config.ops, _check_ops),
         *((("addresses",), each, parse_address) for each in config.addresses),
         *((("admins",), each, _check_key) for each in config.admins),
     ]
@@ -155,6 +160,14 @@ def _problems(written: SettingsFile) -> Iterator[tuple[Key, str]]:
             check(text)
         except GenieError as error:
             yield key, f"{spell(key)} can't be {text!r}: {error}"
+
+
+def _check_ops(text: str) -> None:
+    if text and not is_on_loopback(parse_address(text, OPS_PORT)):
+        raise CannotServe(
+            "health and metrics are served without TLS, so on loopback only, such as at "
+            "127.0.0.1:7480; let a proxy with TLS answer beyond this machine"
+        )
 
 
 def _check_key(text: str) -> None:

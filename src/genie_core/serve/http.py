@@ -5,10 +5,11 @@
 """
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Final
 
 import uvicorn
-from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -16,7 +17,9 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from genie_core.room.protocol.address import Address
+from genie_core.room.protocol.errors import AddressInUse
 from genie_core.room.transport.websocket import bind
+from genie_core.serve.errors import CannotServe
 from genie_core.serve.metrics import make_registry
 from genie_core.serve.service import Service
 from genie_core.serve.stores.store import StoreUnavailable
@@ -28,73 +31,82 @@ STORE_ANSWERS: Final = 2.0
 REQUESTS_AT_ONCE: Final = 64
 
 
-class OpsServer:
-    """Serves health and metrics of a service on its event loop, from before it starts to its end."""
+@asynccontextmanager
+async def serve_ops(service: Service, address: Address) -> AsyncIterator[Address]:
+    """Serve health and metrics on the service's event loop, from before it starts to its end.
 
-    def __init__(self, service: Service) -> None:
-        self._service = service
-        self._registry: CollectorRegistry = make_registry(service)
-        routes = [
-            Route("/healthz", self._health),
-            Route("/readyz", self._ready),
-            Route("/metrics", self._metrics),
-        ]
-        self._server = uvicorn.Server(
-            uvicorn.Config(
-                Starlette(routes=routes),
-                http="h11",
-                ws="none",
-                lifespan="off",
-                log_config=None,
-                access_log=False,
-                proxy_headers=False,
-                server_header=False,
-                date_header=False,
-                limit_concurrency=REQUESTS_AT_ONCE,
-            )
-        )
+    Yields the address, which port 0 leaves to the system.
 
-    async def start(self, address: Address) -> Address:
-        """Listen on loopback; returns the address.
-
-        Raises:
-            NotLoopback: it leads beyond this machine.
-            AddressInUse: another program listens there.
-            CannotListen: the system does not let us.
-        """
+    Raises:
+        NotLoopback: it leads beyond this machine.
+        CannotServe: another program listens there.
+        CannotListen: the system does not let us.
+    """
+    try:
         sock = await bind(address)
-        # Only the parts of uvicorn that neither take over signals nor run a timer.
-        config = self._server.config
-        config.load()
-        self._server.lifespan = config.lifespan_class(config)
-        await self._server.startup([sock])
-        name = sock.getsockname()
-        return Address(str(name[0]), int(name[1]))
+    except AddressInUse as error:
+        why = "another program listens there; set ops in the configuration of this service"
+        raise CannotServe(f"can't serve health and metrics at {address}: {why}") from error
+    server = _server(_app(service))
+    # Only the parts of uvicorn that neither take over signals nor run a timer.
+    server.config.load()
+    server.lifespan = server.config.lifespan_class(server.config)
+    await server.startup([sock])
+    name = sock.getsockname()
+    try:
+        yield Address(str(name[0]), int(name[1]))
+    finally:
+        await _stop(server)
 
-    async def stop(self) -> None:
-        """Stop listening, and end what is being answered within seconds."""
-        for server in self._server.servers:
-            server.close()
-        state = self._server.server_state
-        for connection in list(state.connections):
-            connection.shutdown()
-        if state.tasks:
-            await asyncio.wait(state.tasks, timeout=CLOSING)
-        for connection in list(state.connections):
-            connection.transport.abort()
 
-    async def _health(self, request: Request) -> Response:
+def _app(service: Service) -> Starlette:
+    registry = make_registry(service)
+
+    async def health(request: Request) -> Response:
         return PlainTextResponse("ok\n")
 
-    async def _ready(self, request: Request) -> Response:
-        service = self._service
+    async def ready(request: Request) -> Response:
         reasons = await unready(service)
         body = {"ready": not reasons, "reasons": reasons, "rooms": len(service.rooms)}
         return JSONResponse(body, 503 if reasons else 200)
 
-    async def _metrics(self, request: Request) -> Response:
+    async def metrics(request: Request) -> Response:
         encode, kind = choose_encoder(request.headers.get("accept", ""))
-        return Response(encode(self._registry), headers={"content-type": kind})
+        return Response(encode(registry), headers={"content-type": kind})
+
+    routes = {"/healthz": health, "/readyz": ready, "/metrics": metrics}
+    return Starlette(routes=[Route(path, answer) for path, answer in routes.items()])
+
+
+def _server(app: Starlette) -> uvicorn.Server:
+    return uvicorn.Server(
+        uvicorn.Config(
+            app,
+            http="h11",
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            date_header=False,
+            limit_concurrency=REQUESTS_AT_ONCE,
+        )
+    )
+
+
+async def _stop(server: uvicorn.Server) -> None:
+    """Stop listening, and end what is being answered within seconds."""
+    for each in server.servers:
+        each.close()
+    state = server.server_state
+    for connection in list(state.connections):
+        connection.shutdown()
+    if state.tasks:
+        await asyncio.wait(state.tasks, timeout=CLOSING)
+    for connection in list(state.connections):
+        connection.transport.abort()
+    await asyncio.sleep(0)  # aborted transports close their sockets in the next round
 
 
 async def unready(service: Service) -> list[str]:

@@ -68,18 +68,20 @@ def _of_rooms(rooms: list[Room], service: Service) -> Iterator[Metric]:
 
 
 def _of_connections(rooms: list[Room], service: Service) -> Iterator[Metric]:
-    listener = service.listener
+    is_serving, counters = service.is_serving, service.counters
     text = "Open connections, authenticated or not"
-    yield GaugeMetricFamily("genie_connections", text, listener.connections if listener else 0)
+    count = service.listener.connections if is_serving else 0
+    yield GaugeMetricFamily("genie_connections", text, count)
     behind = sum(peer.position < room.log.durable for room in rooms for peer in room.peers.members)
     text = "Members' connections that have not been sent all durable events"
     yield GaugeMetricFamily("genie_connections_behind", text, behind)
-    counters = service.counters
     yield CounterMetricFamily("genie_joins", "Connections that became a member's", counters.joins)
     text = "Members' connections that the service ended"
     yield _labelled(CounterMetricFamily, "genie_evictions", text, _all(counters.evicted), "reason")
+    refused = _all(counters.refused)
+    refused["crowded_out"] = service.listener.crowded_out if is_serving else 0
     text = "Connections that were refused before they were a member's"
-    yield _labelled(CounterMetricFamily, "genie_refusals", text, _all(counters.refused), "reason")
+    yield _labelled(CounterMetricFamily, "genie_refusals", text, refused, "reason")
 
 
 def _of_logs(rooms: list[Room], counters: Counters) -> Iterator[Metric]:

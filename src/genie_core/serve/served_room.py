@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -11,7 +11,7 @@ from genie_core.room.open.files import blobs_of
 from genie_core.room.open.hosting import make_own, open_held
 from genie_core.room.participant.presence import PASSES_NAME, HostPresence, InviteTokenFile
 from genie_core.room.protocol.address import Address
-from genie_core.room.protocol.events import Role
+from genie_core.room.protocol.events import Event, Role
 from genie_core.room.security.certificate import Certificate
 from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite_tokens import InviteTokens
@@ -20,6 +20,7 @@ from genie_core.room.server.file_worker import open_file_worker
 from genie_core.room.server.quotas import StrangerQuotas
 from genie_core.room.server.server import RoomServer
 from genie_core.serve.config import ServeConfig
+from genie_core.serve.disk_quota import DiskQuota
 from genie_core.serve.errors import NotSaved
 from genie_core.sessions.log.writer import OpenedLog
 from genie_core.sessions.metadata import SessionMetadata
@@ -37,6 +38,7 @@ class RoomHost:
     addresses: tuple[Address, ...]
     strangers: StrangerQuotas
     counters: Counters
+    quota: DiskQuota
     clock: Callable[[], float] = time.time
 
     @property
@@ -82,10 +84,17 @@ class ServedRoom:
                 make_own, saved, opened, host.name, host.identity
             )
             record, log, limits = saved.metadata, opened.log, host.config.room
-            files = await open_file_worker(blobs_of(saved), log.files, limits)
+            share = host.quota.share(saved.id)
+            share.note_log(log.size)
+            files = await open_file_worker(blobs_of(saved), log.files, limits, share)
+
+            async def append(events: Sequence[Event]) -> None:
+                await log.append(events)
+                share.note_log(log.size)
+
             server = RoomServer(
                 opened.events,
-                log.append,
+                append,
                 room=record.id,
                 title=record.title,
                 host=host.name,
@@ -109,6 +118,8 @@ class ServedRoom:
             log.memory = server.room.log.remembered
             resources.push_async_callback(server.close)
             await server.start()
+            resources.callback(share.disconnect)
+            share.connect(server.fill)
             presence = HostPresence(
                 host.identity,
                 host.certificate,
@@ -136,8 +147,12 @@ class ServedRoom:
     def invite(
         self, *, role: Role | None = None, uses: int | None = None, lifetime: float | None = None
     ) -> str:
-        """Add an invite; `lifetime` is in seconds."""
-        return self.presence.issue(uses=uses, lifetime=lifetime)
+        """Add an invite; `lifetime` is in seconds. One that gives a role is for one person by default."""
+        return self.presence.issue(uses=uses, lifetime=lifetime, role=role)
+
+    def void_invites(self) -> None:
+        """Void all invites. Members stay."""
+        self.presence.void()
 
     async def suspend(self, reason: str) -> None:
         """End the room: all members hear the reason, and that it is over for now.

@@ -1,15 +1,17 @@
 """A service: rooms that stay open, at one port of this machine."""
 
 import asyncio
+import dataclasses
 import logging
 import resource
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from contextlib import AsyncExitStack, suppress
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import AsyncExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from types import MappingProxyType
 from typing import Final
+from weakref import WeakValueDictionary
 
 from genie_core.errors import GenieError
 from genie_core.room.discovery.interfaces import reachable_hosts
@@ -23,18 +25,19 @@ from genie_core.room.server.listener import RoomListener
 from genie_core.room.transport.websocket import bind
 from genie_core.runtime.tasks import start_task
 from genie_core.serve.config import ServeConfig
+from genie_core.serve.disk_quota import DiskQuota
 from genie_core.serve.errors import CannotServe, NoSuchRoom, RoomUnavailable
 from genie_core.serve.served_room import RoomHost, ServedRoom, ids_of
 from genie_core.serve.stores.store import SharedStore
 from genie_core.serve.web.pages import Pages
 from genie_core.serve.web.visitor import WebRole
-from genie_core.sessions.catalog import Catalog, Listing
+from genie_core.sessions.catalog import Catalog, Listing, extent
 from genie_core.sessions.lock import SessionInUse, hold
 from genie_core.sessions.session import SavedSession
 from genie_core.sessions.trash import trash
 from genie_core.settings.locations import Locations
 from genie_core.storage.atomic import make_private_folder
-from genie_core.storage.errors import disk_access
+from genie_core.storage.errors import StorageError, disk_access
 
 OPENED_AT_ONCE: Final = 8
 
@@ -43,6 +46,7 @@ LOOK_AROUND: Final = 30.0
 
 ARCHIVED: Final = "this room is archived; an administrator of the service can open it again"
 REASON: Final = "the room was archived"
+BROKEN: Final = "an internal error; the log has the details"
 STOPPED: Final = "the service was stopped"
 
 EVERYWHERE: Final = ("", "0.0.0.0", "::")  # noqa: S104 - compared with, not bound to
@@ -75,12 +79,14 @@ class Service:
         self.problems: dict[str, str] = {}
         self.archived: set[str] = set()
         self.counters: Final = Counters()
+        self.quota: Final = DiskQuota(config.limits)
         self.is_serving = False
         self.pages: Pages | None = None
         self._clock = clock
         self._rooms: dict[str, ServedRoom] = {}
         self._hosts: tuple[str, ...] = ()
-        self._changing = asyncio.Lock()
+        self._opening = 0
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._resources = AsyncExitStack()
         self.host: RoomHost
         self.listener: RoomListener
@@ -131,17 +137,19 @@ class Service:
             self._given_addresses(),
             listener.strangers,
             self.counters,
+            self.quota,
             self._clock,
         )
         self._hosts = await self._look_around()
-        resources.push_async_callback(self._close_all)
-        await self._open_all(await asyncio.to_thread(self.catalog.all))
+        resources.push_async_callback(self._close_all, ServedRoom.close)
+        await self._open_all(await asyncio.to_thread(self._listings))
         await listener.listen(sock=sock)
         if config.web is not None:
             self.pages = Pages(config.web, self.address, certificate.pin, self._clock)
             await self.pages.start()
             resources.push_async_callback(self.pages.stop)
         self.is_serving = True
+        logger.info("members can join at %s", self.address, extra={"rooms": len(self._rooms)})
         if not self.host.addresses:
             watch = start_task(self._watch(), name="own addresses")
             resources.callback(watch.cancel)
@@ -152,12 +160,12 @@ class Service:
         Without one, all rooms are suspended. What is pending is written and sent first.
         """
         self.is_serving = False
+        logger.info("stopping", extra={"connections": self.listener.connections})
         await self.listener.shut()
         if not restart:
-            async with asyncio.TaskGroup() as tasks:
-                for id_, room in list(self._rooms.items()):
-                    tasks.create_task(self._close(id_, partial(room.suspend, STOPPED)))
+            await self._close_all(lambda room: room.suspend(STOPPED))
         await self._resources.aclose()
+        logger.info("stopped")
 
     # -- rooms
 
@@ -175,8 +183,7 @@ class Service:
             RoomUnavailable: there are too many.
             GenieError: it can't be created.
         """
-        async with self._changing:
-            self._check_space()
+        with self._place():
             name = self.host.name
             saved = await asyncio.to_thread(
                 self.catalog.create, title, self._clock(), host=name, name=name
@@ -184,46 +191,56 @@ class Service:
             return await self._open(saved)
 
     async def archive(self, room: str) -> None:
-        """Suspend a room; its folder stays, and those who try to join hear that it is archived."""
-        async with self._changing:
+        """Suspend a room; its folder stays, and those who try to join hear that it is archived.
+
+        Raises:
+            NoSuchRoom: no room of this id is open.
+            GenieError: it can't be noted; the room stays open.
+        """
+        async with self._turn(room):
             served = self.room(room)
             await asyncio.to_thread(served.saved.update, archived=True)
-            await self._close(room, partial(served.suspend, REASON))
             self.listener.refuse(ARCHIVED, *served.ids)
             self.archived.add(room)
+            await self._close(room, partial(served.suspend, REASON))
 
     async def unarchive(self, room: str) -> ServedRoom:
-        """Open an archived room again.
+        """Open an archived room again, or one that could not be opened before.
 
         Raises:
             NoSuchRoom: there is none of this id.
             RoomUnavailable: too many rooms are open.
             GenieError: it can't be opened.
         """
-        async with self._changing:
-            saved = await asyncio.to_thread(self._archived, room)
-            self._check_space()
-            served = await self._open(saved)
-            await asyncio.to_thread(saved.update, archived=False)
+        async with self._turn(room):
+            self._check_closed(room)
+            with self._place():
+                saved = await asyncio.to_thread(self.catalog.find, room)
+                served = await self._open(saved)
             self.archived.discard(room)
+            await asyncio.to_thread(saved.update, archived=False)
             return served
 
     async def delete(self, room: str) -> None:
-        """Move an archived room to the trash of this machine.
+        """Move a room that is archived or damaged to the trash of this machine.
 
         Raises:
             NoSuchRoom: there is none of this id.
-            RoomUnavailable: it is not archived.
+            RoomUnavailable: it is open.
             GenieError: the trash does not take it.
         """
-        async with self._changing:
+        async with self._turn(room):
             if room in self._rooms:
                 raise RoomUnavailable(f"the room {room} is open; archive it first")
-            saved = await asyncio.to_thread(self._archived, room)
-            await asyncio.to_thread(trash, saved.folder)
-            self.listener.remove(*ids_of(saved.metadata))
-            self.problems.pop(room, None)
+            self._check_closed(room)
+            ids: tuple[str, ...] = ()
+            with suppress(StorageError):  # it may be damaged
+                ids = ids_of((await asyncio.to_thread(self.catalog.find, room)).metadata)
+            await asyncio.to_thread(trash, self.catalog.folder(room))
+            self.listener.remove(*ids)
+            self.quota.remove(room)
             self.archived.discard(room)
+            self.problems.pop(room, None)
 
     def web_link(self, room: str, lifetime: float, role: WebRole = "guest") -> str:
         """Make a link by which people join an open room in a browser, for so many seconds.
@@ -242,42 +259,50 @@ class Service:
         Raises:
             GenieError: it can't be opened.
         """
-        async with self._changing:
+        async with self._turn(room):
             if room in self._rooms:
                 return self._rooms[room]
-            return await self._open(await asyncio.to_thread(self.catalog.find, room))
+            with self._place():
+                return await self._open(await asyncio.to_thread(self.catalog.find, room))
 
     async def close_room(self, room: str) -> None:
         """Stop hosting a room that another process may host from now on; members go there."""
-        async with self._changing:
+        async with self._turn(room):
             if served := self._rooms.get(room):
                 self.listener.remove(*served.ids)
                 await self._close(room, served.close)
 
     async def _open_all(self, listings: Iterable[Listing]) -> None:
+        """Open all rooms of this service, some at a time."""
         gate = asyncio.Semaphore(OPENED_AT_ONCE)
 
-        async def open_one(listing: Listing) -> None:
+        async def open_one(room: str) -> None:
             async with gate:
                 try:
-                    self._check_space()
-                    await self._open(await asyncio.to_thread(self.catalog.find, listing.id))
+                    await self.open_room(room)
                 except GenieError as error:
-                    logger.warning("the room %s can't be opened: %s", listing.id, error)
-                    self.problems[listing.id] = str(error)
+                    self._note_problem(room, str(error))
+                except Exception:  # a damaged room must not keep the others closed
+                    logger.exception("opening the room %s failed", room)
+                    self._note_problem(room, BROKEN)
 
         async with asyncio.TaskGroup() as tasks:
             for listing in listings:
                 record = listing.metadata
                 if record is None:
-                    self.problems[listing.id] = listing.note
+                    self._note_problem(listing.id, listing.note)
                 elif record.kind != "hosted" or record.copied or not self._is_me(record.owner):
                     continue
                 elif record.archived:
                     self.listener.refuse(ARCHIVED, *ids_of(record))
                     self.archived.add(listing.id)
+                    self.quota.share(listing.id).note_log(listing.size)
                 else:
-                    tasks.create_task(open_one(listing))
+                    tasks.create_task(open_one(listing.id))
+
+    def _note_problem(self, room: str, why: str) -> None:
+        logger.error("the room %s can't be opened: %s", room, why)
+        self.problems[room] = why
 
     async def _open(self, saved: SavedSession) -> ServedRoom:
         room = await ServedRoom.open(saved, self.host, self._hosts)
@@ -295,24 +320,44 @@ class Service:
             await close()
         except GenieError as error:
             logger.warning("the room %s was closed in disorder: %s", room, error)
+        except Exception:  # the others must be closed as well
+            logger.exception("closing the room %s failed", room)
 
-    async def _close_all(self) -> None:
+    async def _close_all(self, close: Callable[[ServedRoom], Awaitable[None]]) -> None:
         async with asyncio.TaskGroup() as tasks:
             for id_, room in list(self._rooms.items()):
-                tasks.create_task(self._close(id_, room.close))
+                tasks.create_task(self._close(id_, partial(close, room)))
 
-    def _check_space(self) -> None:
+    @contextmanager
+    def _place(self) -> Iterator[None]:
+        """Keep a place for a room that is being opened; raises `RoomUnavailable` without one."""
         most = self.config.limits.rooms
-        if len(self._rooms) >= most:
+        if len(self._rooms) + self._opening >= most:
             raise RoomUnavailable(
-                f"{most} rooms are open, which is the limit; archive one, or set limits.rooms"
+                f"{most} rooms are open, which is the limit: archive one, or raise limits.rooms"
             )
+        self._opening += 1
+        try:
+            yield
+        finally:
+            self._opening -= 1
 
-    def _archived(self, room: str) -> SavedSession:
-        """Return a room that is not open, by its folder. Blocks."""
-        if room not in self.catalog.ids():
+    def _turn(self, room: str) -> asyncio.Lock:
+        """Return the lock that lets changes of a room wait for one another."""
+        return self._turns.setdefault(room, asyncio.Lock())
+
+    def _check_closed(self, room: str) -> None:
+        if room not in self.archived and room not in self.problems:
             raise NoSuchRoom(room)
-        return self.catalog.find(room)
+
+    def _listings(self) -> list[Listing]:
+        """Return all rooms; archived ones with their sizes. Blocks."""
+        return [
+            dataclasses.replace(each, size=extent(self.catalog.folder(each.id)))
+            if each.metadata is not None and each.metadata.archived
+            else each
+            for each in self.catalog.all()
+        ]
 
     def _is_me(self, name: str) -> bool:
         return fold_name(name) == fold_name(self.config.name)

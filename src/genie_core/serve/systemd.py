@@ -28,7 +28,7 @@ class Notifier:
         """Send a state; a service manager that does not listen changes nothing."""
         if self._path:
             with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
-                sock.setblocking(False)
+                sock.settimeout(0)
                 sock.sendto(state.encode(), self._path)
 
     async def stay_alive(self) -> None:

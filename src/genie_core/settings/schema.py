@@ -5,6 +5,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from functools import cache
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import (
     Annotated,
@@ -30,6 +31,7 @@ _TYPE_NAMES: Final = {
     int: "a whole number",
     float: "a number",
     str: "a text in quotes",
+    Path: "a path in quotes",
 }
 _BOUND: Final = re.compile(r"Expected `(?:int|float)` ([<>]=? \S+)")
 
@@ -164,6 +166,13 @@ def given_as(text: str, model: type[msgspec.Struct]) -> tuple[str, Any]:
         return spell(key), read_value(hint, raw)
     except msgspec.ValidationError as error:
         raise ValueError(f"{spell(key)} can't be {raw!r}: {expected(hint, error)}") from error
+
+
+def from_text(kind: type, value: Any) -> Any:
+    """Decode what TOML has no type for: paths."""
+    if kind is Path and isinstance(value, str) and value:
+        return Path(value)
+    raise ValueError(f"Expected {kind.__name__}")
 
 
 def expected(hint: Any, error: msgspec.ValidationError) -> str:

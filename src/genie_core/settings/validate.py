@@ -12,6 +12,7 @@ from genie_core.settings.schema import (
     Key,
     expected,
     fields_of,
+    from_text,
     is_table,
     listed_tables,
     named_tables,
@@ -89,7 +90,7 @@ def _in_name(name: str, key: Key) -> Iterator[SettingMistake]:
 
 def _in_value(value: Any, hint: Any, key: Key) -> Iterator[SettingMistake]:
     try:
-        msgspec.convert(value, hint)
+        msgspec.convert(value, hint, dec_hook=from_text)
     except msgspec.ValidationError as error:
         yield SettingMistake(key, wrong(key, value, hint, error))
 

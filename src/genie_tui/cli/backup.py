@@ -38,7 +38,7 @@ def run_backup(
 ) -> int:
     """Write a backup; returns the exit code. Errors as `write_backup`, and `NoValue`."""
     path = folder_at(options.file)
-    passphrase = _passphrase(given, twice=True)
+    passphrase = ask_passphrase(given, twice=True)
     secrets = _own_secrets(settings, locations)
     report = write_backup(locations, secrets, passphrase, path, time.time(), force=options.force)
     problems.writelines(f"genie-tui: {safe_line(note)}\n" for note in report.notes)
@@ -69,13 +69,13 @@ def run_restore(
     except OSError as error:
         raise NotRestorable(options.file, reason(error)) from error
     with source:
-        passphrase = _passphrase(given, twice=False)
+        passphrase = ask_passphrase(given, twice=False)
         secrets = _own_secrets(settings, locations)
         done = restore_backup(
             locations, secrets, passphrase, source, options.file, replace=options.replace
         )
     problems.writelines(f"genie-tui: {safe_line(note)}\n" for note in done.notes)
-    out.writelines(f"{safe_line(line)}\n" for line in _told(done))
+    out.writelines(f"{safe_line(line)}\n" for line in restored_lines(done))
     return 0
 
 
@@ -85,7 +85,8 @@ def _own_secrets(settings: Settings, locations: Locations) -> "OwnSecrets":
     return OwnSecrets(settings.name or default_name(), locations.secrets)
 
 
-def _told(done: Restored) -> Iterator[str]:
+def restored_lines(done: Restored) -> Iterator[str]:
+    """Tell what a restore did, in lines."""
     for each in done.sessions:
         yield f"restored: {each}"
     for each in (*done.files, *(f"the secret {name}" for name in done.secrets)):
@@ -100,7 +101,7 @@ def _told(done: Restored) -> Iterator[str]:
         yield "everything in it is here already"
 
 
-def _passphrase(given: TextIO, *, twice: bool) -> str:
+def ask_passphrase(given: TextIO, *, twice: bool) -> str:
     """Ask for a passphrase without echo, or read the first line of standard input."""
     if not given.isatty():
         return read_secret(given).partition("\n")[0]

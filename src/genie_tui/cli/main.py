@@ -111,6 +111,10 @@ def _run(options: argparse.Namespace) -> int:
 
             run = run_backup if options.command == "backup" else run_restore
             return run(options, settings, locations, sys.stdin, sys.stdout, sys.stderr)
+        case "admin":
+            from genie_tui.cli.admin import run_admin
+
+            return run_admin(options, settings, locations, sys.stdin, sys.stdout, sys.stderr)
         case "keys":
             from genie_tui.cli.keys import print_keys
 

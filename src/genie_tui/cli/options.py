@@ -36,6 +36,7 @@ examples:
   genie-tui host --model openai:gpt-5    let a language model listen and answer
   genie-tui host --agent codex           let an agent that you have installed answer
   genie-tui backup genie.zip             write all sessions, keys and settings to a file
+  genie-tui admin                        look after the rooms of a service that runs here or elsewhere
   genie-tui id                           show your name and the words of your key
   genie-tui secrets set OPENAI_API_KEY   keep a key where only you can read it
   genie-tui doctor                       check terminal, folders, key, network, agents, tool servers, model and port
@@ -76,6 +77,25 @@ exit code: 0 after ctrl+c or a signal; 1 if the page can't be served; 2 for a wr
 _ASKED: Final = """\
 The passphrase, of 8 characters at least, is asked for, or is the first line of standard input.
 """
+_ADMIN: Final = """\
+ROOM is the room's id or its title, or the start of one that no other room has; "delete" wants the
+whole id.
+
+Without --at, the service that runs on this machine, for the user who runs it, is asked; GENIE_HOME
+says where its rooms are. With --at, one elsewhere that was added with "remote add": your key, which
+"genie-tui id" prints, has to be among the "admins" in its serve.toml.
+
+examples:
+  genie-tui admin create Garden
+  genie-tui admin invite Garden --once --for 2d
+  genie-tui admin role Garden ann host
+  genie-tui admin backup service.zip
+  genie-tui admin remote add club chat.example.org:7654 PIN
+  genie-tui admin rooms --at club
+
+exit code: 0 if it was done; 1 if not, with the reason; 2 for a wrong command line.
+"""
+
 _EVAL_CODES: Final = """\
 exit code: 0 if all was decided and no share is below its minimum; 1 if not; 2 for a wrong command line;
 130 after ctrl+c.
@@ -103,6 +123,8 @@ exit code: 0 if everything that is signed is proven; 1 if an entry is not, if so
 if there is nothing that can be verified; 2 for a wrong command line.
 """
 
+_ROLES: Final = ("host", "member", "guest", "observer")
+
 FASTEST: Final = 1_000.0
 """The highest speed of a replay."""
 
@@ -112,6 +134,7 @@ _SET: Final = "set "  # before the names of settings among the options
 
 _NONE: Final[frozenset[str]] = frozenset()
 _USED: Final[Mapping[str, frozenset[str]]] = {
+    "admin": frozenset({"name"}),
     "backup": frozenset({"name"}),
     "config path": _NONE,
     "config set": _NONE,
@@ -565,6 +588,7 @@ def _add_commands(add: AddPart) -> None:
     _add_eval(add)
     _add_sessions(add)
     _add_backup(add)
+    _add_admin(add)
     _add_config(add)
     _add_secrets(add)
     _add_servers(add)
@@ -580,6 +604,9 @@ def _add_serve(add: AddPart) -> None:
     )
     serve.add_argument("--port", type=_port, help="where members join (default: 7654)")
     serve.add_argument("--listen", metavar="HOST", help="the interface (default: all)")
+    serve.add_argument(
+        "--probe", action="store_true", help="say whether the running service is ready, and exit"
+    )
     serve.set_defaults(command="serve")
 
 
@@ -868,6 +895,94 @@ def _add_backup(add: AddPart) -> None:
         command.set_defaults(command=name)
 
 
+def _add_admin(add_command: AddPart) -> None:
+    admin = add_command("admin", "look after the rooms of a service")
+    admin.epilog, admin.formatter_class = _ADMIN, argparse.RawDescriptionHelpFormatter
+    _add_settings(admin, "admin")
+    _add_asking(admin, "", json=False)
+    admin.set_defaults(command="admin", part="status")
+    add_part = _parts_of(admin, "admin")
+    unset = argparse.SUPPRESS  # as in _add_settings
+
+    def add(name: str, text: str, *, room: bool = True) -> CommandParser:
+        part = add_part(name, text)
+        _add_asking(part, unset, json=unset)
+        if room:
+            part.add_argument("room", metavar="ROOM", help="its id or title, or the start of one")
+        return part
+
+    add("status", "tell how the service is doing (default)", room=False)
+    add("rooms", "list all rooms", room=False)
+    create = add("create", "open a new room", room=False)
+    create.add_argument("title", metavar="TITLE", nargs="+")
+    add("archive", "close a room for its members; it is kept")
+    add("unarchive", "open an archived room again")
+    delete = add("delete", "move an archived room to the trash of the service's machine")
+    delete.add_argument("--title", default="", help="the room's title again (default: it is asked)")
+    invite = add("invite", "print a new invite to a room")
+    invite.add_argument("--role", choices=_ROLES, help="what those who join by it are")
+    invite.add_argument("--uses", type=_count, metavar="N", help="for so many people")
+    invite.add_argument("--once", dest="uses", action="store_const", const=1, help="for one person")
+    invite.add_argument(
+        "--for", dest="lifetime", type=_span, metavar="TIME", help="such as 30m, 2h or 7d"
+    )
+    add("void", "void all invites to a room; members stay")
+    add("members", "list who is and was in a room")
+    role = add("role", "give a member a role, or take it away by giving another")
+    remove = add("remove", "remove a member from a room")
+    pardon = add("pardon", "let a banned member join again")
+    for part in (role, remove, pardon):
+        part.add_argument("member", metavar="NAME")
+    role.add_argument("role", choices=_ROLES, help="a host looks after the room; several may")
+    remove.add_argument("--ban", action="store_true", help="and never let them in again")
+    remove.add_argument("--reason", default="", metavar="WHY", help="all members read it")
+    add("stop", "stop the service; members come back once it runs again", room=False)
+    _add_service_backup(add_part)
+    _add_remote(add_part("remote", "name the services elsewhere that you administer"))
+
+
+def _add_asking(parser: CommandParser, remote: str, *, json: bool | str) -> None:
+    parser.add_argument(
+        "--at", default=remote, metavar="NAME", help="ask this service elsewhere, see remote"
+    )
+    parser.add_argument("--json", action="store_true", default=json, help="as JSON")
+
+
+def _add_service_backup(add: AddPart) -> None:
+    backup = add(
+        "backup", "write rooms, invites, keys and serve.toml to a file; it may run meanwhile"
+    )
+    backup.add_argument("file", metavar="FILE", help="where to")
+    backup.add_argument("--force", action="store_true", help="replace a file that is there")
+    restore = add("restore", "restore a backup into an empty GENIE_HOME, or one room of it")
+    restore.add_argument("file", metavar="FILE", help="what to read")
+    restore.add_argument(
+        "--room", default="", metavar="ID", help="only this room, beside those that are here"
+    )
+    for part in (backup, restore):
+        part.epilog = _ASKED
+        part.add_argument(
+            "--config",
+            type=Path,
+            metavar="FILE",
+            help="the service's configuration (default: serve.toml beside the settings)",
+        )
+
+
+def _add_remote(remote: CommandParser) -> None:
+    remote.set_defaults(action="list")
+    add = remote.add_parts("parts", "PART")
+    add("list", "print their names, addresses and pins").set_defaults(action="list")
+    added = add("add", "name a service; status on its machine prints address and pin")
+    added.set_defaults(action="add")
+    removed = add("remove", "forget a name")
+    removed.set_defaults(action="remove")
+    for part in (added, removed):
+        part.add_argument("remote", metavar="NAME")
+    added.add_argument("address", metavar="HOST:PORT")
+    added.add_argument("pin", metavar="PIN", help="the fingerprint of its certificate")
+
+
 def _add_config(add: AddPart) -> None:
     config = add("config", "show, change and check your settings")
     _add_settings(config)
@@ -951,6 +1066,15 @@ def _share(text: str) -> float:
     if not 0 <= share <= 1:
         raise argparse.ArgumentTypeError(f"a share is a number from 0 to 1, not {text!r}")
     return share
+
+
+def _span(text: str) -> float:
+    from genie_tui.commands.parse import InvalidArguments, read_span
+
+    try:
+        return read_span(text)
+    except InvalidArguments as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _count(text: str) -> int:

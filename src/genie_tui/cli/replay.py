@@ -98,7 +98,7 @@ def write_text(
     """Write the room as text, at once or at its recorded pace."""
     from genie_core.sessions.errors import NoSuchEvent
     from genie_core.sessions.replay.player import open_recording
-    from genie_tui.cli.plain_log import lines
+    from genie_tui.cli.plain.log import lines
 
     recording = open_recording(sessions, id_)
     try:

@@ -4,15 +4,22 @@ import argparse
 import asyncio
 import os
 import signal
+from contextlib import AsyncExitStack
 from functools import partial
 from typing import Any, Final, TextIO
 
 from msgspec.structs import replace
 
-from genie_core.logging import configure_logging
 from genie_core.room.security.identity import words
+from genie_core.runtime.tasks import start_task
+from genie_core.serve.admin.server import administered
 from genie_core.serve.config import CONFIG_NAME, ServeConfig, read_config
+from genie_core.serve.errors import CannotServe
+from genie_core.serve.http import serve_ops
+from genie_core.serve.logs import log_service
+from genie_core.serve.probe import probe
 from genie_core.serve.service import Service
+from genie_core.serve.systemd import READY, STOPPING, Notifier
 from genie_core.settings.locations import Locations
 from genie_tui.cli.output import safe_line
 
@@ -22,7 +29,9 @@ SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 def run_serve(options: argparse.Namespace, locations: Locations, out: TextIO) -> int:
     """Serve until a signal arrives, and stop in good order; another signal ends at once."""
     config = _config(options, locations)
-    with configure_logging():
+    if options.probe:
+        return _probe(config, out)
+    with log_service(config.logs):
         asyncio.run(_serve(Service(config, locations), out))
     return 0
 
@@ -38,11 +47,30 @@ async def _serve(service: Service, out: TextIO) -> None:
     loop, told = asyncio.get_running_loop(), asyncio.Event()
     for number in SIGNALS:
         loop.add_signal_handler(number, partial(_hear, number, told))
-    await service.start()
-    out.write(f"{safe_line(_summary(service))}\n")
-    out.flush()
-    await told.wait()
-    await service.stop()
+    systemd = Notifier(os.environ)
+    async with AsyncExitStack() as resources:
+        if ops := service.config.ops_address:
+            await resources.enter_async_context(serve_ops(service, ops))
+        alive = start_task(systemd.stay_alive(), name="watchdog")
+        resources.callback(alive.cancel)
+        await service.start()
+        systemd.tell(READY)
+        out.write(f"{safe_line(_summary(service))}\n")
+        out.flush()
+        async with administered(service, told.set):
+            await told.wait()
+        systemd.tell(STOPPING)
+        await service.stop()
+
+
+def _probe(config: ServeConfig, out: TextIO) -> int:
+    """Say whether the service of this configuration is ready; fails if it is not."""
+    if config.ops_address is None:
+        raise CannotServe("this service can't be asked: ops is empty in its configuration")
+    if reasons := probe(config.ops_address):
+        raise CannotServe(f"not ready: {reasons}")
+    out.write("ready\n")
+    return 0
 
 
 def _hear(number: int, told: asyncio.Event) -> None:

@@ -258,6 +258,7 @@ def _state(entry: ListedSession) -> str:
     unread, parked = _number(listing, "unread"), _number(listing, "parked")
     parts = [
         "unreadable" if listing.note else "",
+        "archived" if listing.metadata and listing.metadata.archived else "",
         f"open by {entry.holder.who}" if entry.holder else "",
         f"{parked:,} parked" if parked else "",
         f"{unread:,} unread" if unread and not entry.holder else "",

@@ -20,6 +20,7 @@ AGENTS: Final = ("genie", "system")
 """Names that address the agents, completed after an `@` like a person's."""
 
 _ROLES: Final = (
+    ("host", "moderates and invites as you do"),
     ("member", "reads, writes, with an own agent"),
     ("guest", "is answered by the host's agent"),
     ("observer", "only reads"),

@@ -50,6 +50,7 @@ class RoomContext:
 
     `take_over` hosts the room from this person's copy. `came_from` is the widget that had the focus
     before a command moved it; `purpose` is what the next message is for;
+    `invite_asked` are the terms of an invite that the host was asked for;
     `away_since` is the time when the connection to the host was lost. `submitted_early` is a message
     that was submitted before the room was open.
     """
@@ -67,6 +68,7 @@ class RoomContext:
         self.clock = clock
         self.open_room: JoinedRoom | None = None
         self.invite_terms = Terms()
+        self.invite_asked: Terms | None = None
         self.away_since: float | None = None
         self.came_from: Widget | None = None
         self.purpose = Purpose()

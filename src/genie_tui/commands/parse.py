@@ -21,7 +21,12 @@ MOST_QUOTED: Final = 200
 MOST_DOLLARS: Final = 10_000
 MOST_TOKENS: Final = 1_000_000_000
 
-_ROLES: Final[dict[str, Role]] = {"member": "member", "guest": "guest", "observer": "observer"}
+_ROLES: Final[dict[str, Role]] = {
+    "host": "host",
+    "member": "member",
+    "guest": "guest",
+    "observer": "observer",
+}
 _CHOICES: Final[dict[str, BacklogChoice]] = {"all": "all", "latest": "latest", "none": "none"}
 _UNITS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _POWERS: Final = {"": 1, "k": 1_000, "m": 1_000_000}
@@ -66,15 +71,23 @@ class PrivateLine:
 
 @dataclass(frozen=True, slots=True)
 class InviteOptions:
-    """The invite to show or make; a `new` one voids all others. `lifetime` is in seconds."""
+    """The invite to show or make; a `new` one voids all others. `lifetime` is in seconds.
+
+    One that gives a `role` is for a single use.
+    """
 
     new: bool = False
     once: bool = False
     lifetime: float | None = None
+    role: Role | None = None
 
     @property
     def makes_one(self) -> bool:
         return self.new or self.once or self.lifetime is not None
+
+    @property
+    def uses(self) -> int | None:
+        return 1 if self.once else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,10 +170,10 @@ def read_text(rest: str) -> str:
 
 
 def read_invite(rest: str) -> InviteOptions:
-    """`[--new] [--once] [--for 1h]`, in any order."""
+    """`[--new] [--once] [--for 1h] [--as ROLE]`, in any order."""
     words = iter(rest.split())
     new = once = False
-    lifetime = None
+    lifetime = role = None
     for word in words:
         match word.lower():
             case "--new":
@@ -168,17 +181,19 @@ def read_invite(rest: str) -> InviteOptions:
             case "--once":
                 once = True
             case "--for":
-                lifetime = _span(next(words, ""))
+                lifetime = read_span(next(words, ""))
+            case "--as":
+                role, once = _role(next(words, "")), True
             case _:
                 raise InvalidArguments(f"it does not know {word}")
-    return InviteOptions(new, once, lifetime)
+    return InviteOptions(new, once, lifetime, role)
 
 
 def read_heirs(rest: str) -> HeirsRequest:
     """`anyone`, `none` or names, and maybe `after 5m`."""
     words, after = rest.split(), HEIRS_AFTER
     if len(words) > 2 and words[-2].lower() == "after":
-        after = _span(words[-1])
+        after = read_span(words[-1])
         del words[-2:]
     match [word.lower() for word in words]:
         case []:
@@ -202,12 +217,9 @@ def read_measure(measure: Measure, rest: str) -> ModerationRequest:
 
 
 def read_role(rest: str) -> ModerationRequest:
-    """`NAME member|guest|observer`."""
+    """`NAME host|member|guest|observer`."""
     name, word = _name_and_more(rest)
-    role = _ROLES.get(word.lower())
-    if role is None:
-        raise InvalidArguments("say whether they are a member, a guest or an observer")
-    return ModerationRequest("role", name, role)
+    return ModerationRequest("role", name, _role(word))
 
 
 def read_switch(rest: str) -> bool:
@@ -316,6 +328,13 @@ def _at_most(number: float, most: float) -> float:
     return number
 
 
+def _role(word: str) -> Role:
+    role = _ROLES.get(word.lower())
+    if role is None:
+        raise InvalidArguments("the roles are host, member, guest and observer")
+    return role
+
+
 def _name_and_more(rest: str) -> tuple[str, str]:
     name, more = (*rest.split(maxsplit=1), "", "")[:2]
     name = name.removeprefix("@")
@@ -335,7 +354,8 @@ def _is_path(word: str) -> bool:
     return "/" in word or word in (".", "..") or word.startswith("~")
 
 
-def _span(word: str) -> float:
+def read_span(word: str) -> float:
+    """A time such as 30m, 2h or 7d, in seconds; raises `InvalidArguments`."""
     found = _SPAN.fullmatch(word.lower())
     seconds = int(found["count"]) * _UNITS[found["unit"]] if found else 0.0
     if not seconds:

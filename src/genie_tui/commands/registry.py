@@ -426,12 +426,12 @@ COMMANDS: Final = (
         "Host: show and copy the invite",
         host.invite,
         Slash.taking(
-            "/invite [--new] [--once] [--for 1h]",
+            "/invite [--new] [--once] [--for 1h] [--as ROLE]",
             Group.HOST,
             parse.read_invite,
             host.invite,
             help="Host: show and copy the invite; --once and --for make a limited one, "
-            "--new voids all others",
+            "--as one that gives a role, --new voids all others",
         ),
         keys=("f6",),
     ),
@@ -500,7 +500,7 @@ COMMANDS: Final = (
         "role",
         "Host: change a member's role",
         slash=Slash.taking(
-            "/role NAME member|guest|observer",
+            "/role NAME host|member|guest|observer",
             Group.HOST,
             parse.read_role,
             host.moderate,

@@ -53,6 +53,7 @@ from genie_core.room.protocol.frames import (
     AnswerDelta,
     HostingAccepted,
     HostingOffered,
+    InviteIssued,
     JoinRequested,
     MemberTyping,
 )
@@ -466,6 +467,8 @@ class RoomScreen(Screen[None]):
                 self._show_copy(copy)
             case JoinRequested() | HostingOffered() as caller:
                 self._door.take(caller)
+            case InviteIssued() as issued:
+                host.show_issued(self.context, issued)
             case HostingAccepted(name=name):
                 self.notify(f"{visible_line(name)} will host: the room is handed over.")
                 self.post_message(self.HandOver(self, name))

@@ -40,6 +40,7 @@ class ConnectionDisplay:
             context.door.clear()
         if status.state is not ConnectionState.ONLINE:
             context.hints.clear_typing()
+            context.door.forget_requests()
         if status.state is not ConnectionState.RETRYING:
             context.away_since = None
         elif context.away_since is None:

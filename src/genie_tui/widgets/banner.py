@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import Final
 
 from textual.widgets import Static
 
@@ -9,6 +10,9 @@ from genie_core.room.client.model import ConnectionState, ConnectionStatus
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.keys import Scope
+
+CALM: Final = 3.0
+"""Seconds without a connection that only the status bar shows: a host that restarts is back by then."""
 
 
 class Banner(Static):
@@ -18,6 +22,7 @@ class Banner(Static):
         super().__init__(markup=False)
         self._status = ConnectionStatus(ConnectionState.CONNECTING)
         self._left = 0.0
+        self._calm = 0.0
         self._remedy = ""
         self._warning = ""
 
@@ -33,6 +38,8 @@ class Banner(Static):
             self._say()
 
     def show(self, status: ConnectionStatus) -> None:
+        if status.state is ConnectionState.ONLINE:
+            self._calm = CALM if status.closing_in is None else 0.0
         self._status = status
         if status.state is not ConnectionState.RETRYING:
             self._remedy = ""
@@ -41,6 +48,8 @@ class Banner(Static):
 
     def count_down(self, seconds: float) -> None:
         if self._status.retry_in is not None or self._status.closing_in is not None:
+            if self._status.state is ConnectionState.RETRYING:
+                self._calm -= seconds
             self._left = max(self._left - seconds, 0.0)
             self._say()
 
@@ -48,8 +57,9 @@ class Banner(Static):
         status, warning = self._status, visible_line(self._warning)
         is_online = status.state is ConnectionState.ONLINE
         troubled = is_online and bool(status.detail or warning)
+        is_calm = self._calm > 0 and status.state is ConnectionState.RETRYING
         self.set_class(troubled or status.state is ConnectionState.CLOSED, "-closed")
-        parts = [self._text(), warning if is_online else ""]
+        parts = ["" if is_calm else self._text(), warning if is_online else ""]
         text = "\n".join(part for part in parts if part)
         self.display = bool(text)
         self.update(text)

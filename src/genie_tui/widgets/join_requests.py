@@ -93,6 +93,12 @@ class JoinRequests(Vertical, can_focus=True):
         self._callers.clear()
         self._show()
 
+    def forget_requests(self) -> None:
+        """Remove the requests to join: after reconnecting, the room repeats those that are open."""
+        for caller in self._callers.copy():
+            if isinstance(caller, JoinRequested):
+                self.remove_caller(caller)
+
     def knocks_by(self, name: str) -> list[JoinRequested]:
         """Return the requests to join under a name."""
         wanted = fold_name(name)

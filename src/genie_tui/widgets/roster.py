@@ -86,7 +86,7 @@ class Roster(Static):
         lines: list[str] = []
         for person in self._state.present():
             doing = _marked(self._doing(person)[0])
-            lines.append(f"{visible_line(person.name)} ({_standing(person)}) {doing}")
+            lines.append(f"{visible_line(person.name)} ({self._standing(person)}) {doing}")
             lines += self._waits(person)
         return "\n".join(lines)
 
@@ -113,7 +113,7 @@ class Roster(Static):
         doing = self._doing(person)[0] if person.engine else "here"
         here = doing if person.present else "away"
         lines = [
-            f"{visible_line(person.name)} ({_standing(person)}{banned}) {_marked(here)}",
+            f"{visible_line(person.name)} ({self._standing(person)}{banned}) {_marked(here)}",
             f"key: {key_words(person.key)}",
             f"agent: {self._agent(person) or 'none'}",
         ]
@@ -121,6 +121,9 @@ class Roster(Static):
             lines.append(f"at {len(person.terminals)} terminals")
         lines += self._waits(person)
         return "\n".join(lines)
+
+    def _standing(self, person: Person) -> str:
+        return self._state.role_of(person) + (", muted" if person.muted else "")
 
     def _line(self, person: Person) -> Content:
         width = self.content_size.width
@@ -130,7 +133,8 @@ class Roster(Static):
         gap = " " * (columns - name.cell_length + 1)
         if not person.present:
             return Content.assemble("○ ", name, gap, "away").stylize("$foreground-disabled")
-        role = ("muted", "$text-accent") if person.muted else (_role(person), "$foreground-muted")
+        word = self._state.role_of(person)
+        role = ("muted", "$text-accent") if person.muted else (word, "$foreground-muted")
         start = Content.assemble(
             ("● ", "$text-success"),
             name.stylize("bold") if person.name == self._me else name,
@@ -188,12 +192,3 @@ class Roster(Static):
 
 def _marked(doing: str) -> str:
     return doing if doing.startswith(_MARKS) else f"· {doing}"
-
-
-def _standing(person: Person) -> str:
-    return f"{_role(person)}, muted" if person.muted else _role(person)
-
-
-def _role(person: Person) -> str:
-    """Return the role in one word: an agent is one, unless it only reads."""
-    return "agent" if person.is_agent and person.role != "observer" else person.role

@@ -391,3 +391,38 @@ def test_a_damaged_archive_in_another_compression_is_refused(there: Path) -> Non
     with pytest.raises(NotRestorable, match="damaged"):
         restored(there, bytes(data))
     assert tree(there) == {}
+
+
+def test_files_outside_the_usual_folders_come_along_encrypted(
+    here: Path, there: Path, tmp_path: Path
+) -> None:
+    write(tmp_path, "etc/serve.toml", b'name = "club"\n')
+    write(tmp_path, "etc/club.key", b"the key of the club")
+    outside = {
+        "config/serve.toml": tmp_path / "etc/serve.toml",
+        "keys/club.key": tmp_path / "etc/club.key",
+    }
+    file = tmp_path / "b.zip"
+    assert backed_up(here, file, elsewhere=outside).keys == 3
+    assert b"the key of the club" not in file.read_bytes()
+    restored(there, file)
+    assert (there / "config/serve.toml").read_bytes() == b'name = "club"\n'
+    assert (there / "data/keys/club.key").read_bytes() == b"the key of the club"
+
+
+def test_one_session_is_restored_with_its_invites_and_nothing_else(
+    here: Path, there: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "b.zip"
+    write(here / "data/sessions" / f"{ID}2", "events.jsonl", b"another\n")
+    backed_up(here, file)
+    assert restored(there, file, session=ID).sessions == [f"sessions/{ID}"]
+    expected = {name: data for name, data in tree(here).items() if f"sessions/{ID}/" in name}
+    left_out = ("events.idx", "blobs/x.new", "events.jsonl")
+    found = tree(there)
+    for name in [*expected]:
+        if not name.endswith(left_out):
+            assert found.pop(name) == expected[name]
+    assert [name.rpartition("/")[2] for name in found] == ["events.jsonl"]
+    with pytest.raises(NotRestorable, match=f"it has no session .*; it has 2, such as {ID}"):
+        restored(there, file, session=ID[:-1])

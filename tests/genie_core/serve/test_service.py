@@ -1,5 +1,8 @@
 """A service with real rooms in a folder and real clients over TLS."""
 
+import asyncio
+import shutil
+import threading
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -10,13 +13,16 @@ from msgspec.structs import replace
 from tests.genie_core.room.doubles import Guest, Recorder, participant, tls_connector
 
 from genie_core.room.client.model import ConnectionState
+from genie_core.room.protocol.address import Address
 from genie_core.room.protocol.errors import AddressInUse
 from genie_core.room.protocol.events import MemberLeft, RoomSuspended
+from genie_core.room.protocol.frames import FrameRefused, StoreFile
 from genie_core.room.security.challenge import InviteSecret
 from genie_core.room.security.invite import read_invite
-from genie_core.serve.config import ServeConfig
-from genie_core.serve.errors import CannotServe
+from genie_core.serve.config import ServeConfig, ServiceLimits
+from genie_core.serve.errors import CannotServe, NoSuchRoom, RoomUnavailable
 from genie_core.serve.service import Service
+from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.session import LOG_NAME
 from genie_core.settings.locations import Locations
 
@@ -147,3 +153,134 @@ async def test_a_port_that_is_taken_is_reported(tmp_path: Path) -> None:
         taken = replace(LOCAL, port=service.address.port)
         with pytest.raises(AddressInUse):
             await Service(taken, places(tmp_path / "two")).start()
+
+
+async def test_a_full_room_keeps_what_was_said_and_takes_messages_again_with_space(
+    tmp_path: Path,
+) -> None:
+    small = replace(LOCAL, limits=ServiceLimits(disk=60_000))
+    async with serving(tmp_path, small) as service:
+        room, other = await service.create("Standup"), await service.create("Other")
+        async with joining(room.invite(), "ann") as ann:
+            await ann.seen.online()
+            share = service.quota.share(other.saved.id)
+            share.note_files(60_000)
+            await ann.seen.until(
+                lambda seen: any("limits.disk" in text for _, text in seen.notices)
+            )
+            ann.client.messages.send("waits")
+            async with joining(room.invite(), "bob") as bob:  # those who come in can read
+                await bob.seen.until(lambda seen: seen.notices)
+            assert ann.seen.texts == []
+            assert ann.seen.unsent
+            share.note_files(0)
+            await ann.seen.until(lambda seen: seen.texts == ["waits"])
+            assert not ann.seen.rejected
+
+
+async def test_a_file_beyond_the_quota_is_refused_and_the_room_goes_on(tmp_path: Path) -> None:
+    small = replace(LOCAL, limits=ServiceLimits(room_disk=100_000))
+    async with serving(tmp_path, small) as service:
+        room = await service.create("Standup")
+        async with joining(room.invite(), "ann") as ann:
+            await ann.seen.online()
+            ann.client.queue.ask(StoreFile("a" * 64, 200_000))
+            await ann.seen.until(lambda seen: seen.files)
+            (refused,) = ann.seen.files
+            assert isinstance(refused, FrameRefused)
+            assert refused.code == "no_space"
+            assert service.quota.share(room.saved.id).used < 100_000
+            ann.client.messages.send("goes on")
+            await ann.seen.until(lambda seen: seen.texts)
+
+
+async def test_no_more_rooms_are_opened_than_the_limit(tmp_path: Path) -> None:
+    few = replace(LOCAL, limits=ServiceLimits(rooms=1))
+    async with serving(tmp_path, few) as service:
+        room = await service.create("First")
+        with pytest.raises(RoomUnavailable, match="which is the limit"):
+            await service.create("Second")
+        await service.archive(room.saved.id)
+        second = await service.create("Second")
+        with pytest.raises(RoomUnavailable, match="which is the limit"):
+            await service.unarchive(room.saved.id)
+        assert set(service.rooms) == {second.saved.id}
+
+
+async def test_only_a_closed_room_can_be_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("genie_core.sessions.trash._send", shutil.rmtree)
+    async with serving(tmp_path) as service:
+        room = await service.create("Standup")
+        id_ = room.saved.id
+        with pytest.raises(RoomUnavailable, match="archive it first"):
+            await service.delete(id_)
+        await service.archive(id_)
+        await service.delete(id_)
+        assert not room.saved.folder.exists()
+        assert service.quota.used == 0
+        for change in (service.delete, service.unarchive, service.archive):
+            with pytest.raises(NoSuchRoom):
+                await change(id_)
+        with pytest.raises(NoSuchRoom):
+            await service.delete("../keys")
+
+
+async def test_rooms_of_a_person_in_the_folder_are_left_alone(tmp_path: Path) -> None:
+    catalog = Catalog(places(tmp_path).sessions)
+    own = catalog.create("Mine", 1.0, host="ann", name="ann")
+    copy = catalog.copy_of("room-1", "Elsewhere", "service", 1.0)
+    async with serving(tmp_path) as service:
+        assert not service.rooms
+        assert not service.problems
+        for saved in (own, copy):
+            with pytest.raises(NoSuchRoom):
+                await service.delete(saved.id)
+
+
+async def test_a_restart_keeps_invites_and_the_host(tmp_path: Path) -> None:
+    async with serving(tmp_path) as service:
+        room = await service.create("Standup")
+        key, pin, invite = service.identity.key, room.presence.pin, room.invite()
+    async with serving(tmp_path, replace(LOCAL, port=service.address.port)) as again:
+        assert again.identity.key == key
+        (room,) = again.rooms.values()
+        assert room.presence.pin == pin
+        async with joining(invite, "ann") as ann:
+            await ann.seen.online()
+
+
+async def test_members_are_given_the_addresses_of_the_configuration(tmp_path: Path) -> None:
+    named = replace(LOCAL, addresses=("chat.example.org", "10.0.0.1:99"))
+    async with serving(tmp_path, named) as service:
+        room = await service.create("Standup")
+        port = service.address.port
+        expected = (Address("chat.example.org", port), Address("10.0.0.1", 99))
+        assert read_invite(room.invite()).addresses == expected
+        assert room.server.room.deed is not None
+        assert room.server.room.deed.addresses == tuple(map(str, expected))
+
+
+async def test_a_service_that_is_stopped_for_good_suspends_its_rooms(tmp_path: Path) -> None:
+    async with serving(tmp_path) as service:
+        room = await service.create("Standup")
+        async with joining(room.invite(), "ann") as ann:
+            await ann.seen.online()
+            await service.stop(restart=False)
+            await ann.seen.until(lambda seen: not is_online(seen))
+            assert isinstance(ann.seen.events[-1].body, RoomSuspended)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
+async def test_an_idle_room_takes_two_open_files_one_task_and_no_thread(tmp_path: Path) -> None:
+    def costs() -> tuple[int, int, set[str]]:
+        threads = {each.name for each in threading.enumerate() if "asyncio" not in each.name}
+        return len(list(Path("/proc/self/fd").iterdir())), len(asyncio.all_tasks()), threads
+
+    async with serving(tmp_path) as service:
+        await service.create("First")
+        files, tasks, threads = costs()
+        for number in range(10):
+            await service.create(f"Room {number}")
+        assert costs() == (files + 20, tasks + 10, threads)

@@ -67,6 +67,16 @@ def test_the_list_tells_what_is_special(rooms: Rooms) -> None:
     assert note.startswith(f"{rooms.ids[2]}: room.json can't be read")
 
 
+def test_a_room_that_a_service_keeps_closed_is_listed_as_archived(rooms: Rooms) -> None:
+    rooms.catalog.find(rooms.ids[1]).update(archived=True)
+    found = rooms.listed()
+    assert "archived" in table(found)[2]
+    assert [each.get("archived") for each in json.loads(as_json(found, Path()))] == [
+        *(False, True),
+        None,
+    ]
+
+
 def test_a_room_that_is_open_is_past_no_limit(rooms: Rooms) -> None:
     limits = RetentionLimits(max_age_days=30)
     assert [each.listing.id for each in past_limits(rooms.listed(limits))] == [rooms.ids[1]]

@@ -31,6 +31,7 @@ from genie_tui.commands.parse import (
         ("--new", InviteOptions(new=True)),
         ("--once --for 30m", InviteOptions(once=True, lifetime=1800.0)),
         ("--for 2h", InviteOptions(lifetime=7200.0)),
+        ("--as Host", InviteOptions(once=True, role="host")),
         ("--for 7d --new", InviteOptions(new=True, lifetime=604800.0)),
     ],
 )
@@ -45,9 +46,10 @@ def test_an_invite_that_makes_no_sense(rest: str) -> None:
         read_invite(rest)
 
 
-def test_a_role_is_one_of_three() -> None:
+def test_a_role_is_one_of_four() -> None:
     assert read_role("@bob Guest") == ModerationRequest("role", "bob", "guest")
-    for rest in ("bob", "bob host", "bob guest please", ""):
+    assert read_role("bob host") == ModerationRequest("role", "bob", "host")
+    for rest in ("bob", "bob owner", "bob guest please", ""):
         with pytest.raises(InvalidArguments):
             read_role(rest)
 

@@ -59,6 +59,21 @@ async def test_counts_down_to_the_next_attempt() -> None:
         assert "reconnecting…" in str(banner.render())
 
 
+async def test_a_short_absence_of_the_host_is_not_explained() -> None:
+    app = Host()
+    async with app.run_test():
+        banner = app.query_one(Banner)
+        banner.show(ConnectionStatus(ConnectionState.ONLINE))
+        for _ in range(2):
+            banner.show(ConnectionStatus(ConnectionState.RETRYING, "lost", 1.0))
+            assert not banner.display
+            banner.count_down(1.0)
+        banner.count_down(1.0)
+        assert "lost: reconnecting" in str(banner.render())
+        banner.show(ConnectionStatus(ConnectionState.RETRYING, "lost", 2.0))
+        assert "lost: reconnecting in 2 s" in str(banner.render())
+
+
 async def test_counts_down_to_a_suspend() -> None:
     app = Host()
     async with app.run_test():

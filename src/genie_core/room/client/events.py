@@ -23,6 +23,7 @@ from genie_core.room.protocol.frames import (
     FrameRefused,
     HostingAccepted,
     HostingOffered,
+    InviteIssued,
     JoinRequested,
     MemberTyping,
     Stopping,
@@ -112,6 +113,7 @@ RoomEvent: TypeAlias = (
     | EditRejected
     | Notice
     | JoinRequested
+    | InviteIssued
     | HostingOffered
     | HostingAccepted
     | Transfer

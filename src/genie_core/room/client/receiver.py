@@ -26,6 +26,7 @@ from genie_core.room.protocol.codec import event_mark
 from genie_core.room.protocol.errors import Contradiction, RoomRefused, TooLong
 from genie_core.room.protocol.events import Event, MessageEdited, is_digest, tag
 from genie_core.room.protocol.frames import (
+    AdminAnswer,
     Challenge,
     Entries,
     EventsRecovered,
@@ -175,7 +176,7 @@ class Receiver:
                 self._queue.recovered(seq)
                 if unproven:
                     self._notify(Severity.WARNING, NOT_RECOVERED.format(count=unproven))
-            case Welcome() | Challenge() | JoinPending() | ForkPoints():
+            case Welcome() | Challenge() | JoinPending() | ForkPoints() | AdminAnswer():
                 return f"the room sent an unexpected {tag(frame)} frame"
             case _:
                 self._deliver(frame)

@@ -276,9 +276,10 @@ class EngineHost:
         return [one for one in map(self._state.exchanges.__getitem__, runs) if self.has(one)]
 
     def _members(self) -> list[str]:
+        state = self._state
         return [
-            f"{each.name} ({'agent' if each.is_agent else each.role})"
-            for each in self._state.present()
+            f"{each.name} ({'agent' if each.is_agent else state.role_of(each)})"
+            for each in state.present()
         ]
 
     def _mark_own(self) -> None:

@@ -22,13 +22,13 @@ def identity_of_person(name: str, locations: Locations) -> Identity:
         InvalidName: the name is not allowed.
         IdentityError: the key can't be read or created.
     """
-    return load_identity(_key_file(name, locations))
+    return load_identity(key_file(name, locations))
 
 
 def has_key(name: str, locations: Locations) -> bool:
     """Whether the person has a key on this machine."""
     try:
-        return _key_file(name, locations).exists()
+        return key_file(name, locations).exists()
     except InvalidName:
         return False
 
@@ -44,5 +44,6 @@ def private_reader(name: str, locations: Locations) -> PrivateReader | None:
         return None
 
 
-def _key_file(name: str, locations: Locations) -> Path:
+def key_file(name: str, locations: Locations) -> Path:
+    """Return where the key of a person is, if there is one; raises `InvalidName`."""
     return locations.keys / f"{path_name(fold_name(check_name(name)))}.key"

@@ -1,24 +1,29 @@
-"""A member's part in hosting: authority over the room, and handing it over."""
+"""A member's part in hosting: authority over the room, inviting, and handing it over."""
 
 from collections.abc import Callable, Sequence
 
 from genie_core.room.client.connection import RoomConnection
-from genie_core.room.client.events import Notice, OnEvent
+from genie_core.room.client.events import Notice, OnEvent, warning
 from genie_core.room.client.model import Severity
 from genie_core.room.participant.config import RoomConfig
+from genie_core.room.protocol.errors import InvalidInvite, InvitesUnknown
 from genie_core.room.protocol.events import Event, HostStarted, Measure, Role, RoomSuspended
 from genie_core.room.protocol.frames import (
     AcceptHosting,
     AnswerJoinRequest,
     HostingAccepted,
     HostingOffered,
+    InviteIssued,
+    IssueInvite,
     Moderate,
     OfferHosting,
     SetHeirs,
     ShareArguments,
+    VoidInvites,
     Welcome,
 )
 from genie_core.room.protocol.host_record import HostRecord
+from genie_core.room.security.invite import read_invite, write_invite
 from genie_core.room.state.room_state import RoomState
 
 
@@ -26,7 +31,7 @@ class Hosting:
     """Tracks the room's host, and sends requests about hosting.
 
     Requests return False if not connected; the room refuses by a notice. `address` and `invites`
-    are those of a room that is hosted here. `successor` is the member who agreed to host next, and
+    are those of a room that is hosted here; others with the host's role `ask_for_invite`. `successor` is the member who agreed to host next, and
     where. `take_over` is called with a reason once the room was handed over to this terminal.
     """
 
@@ -50,6 +55,7 @@ class Hosting:
         self._hosts = config.close_room is not None
         self._host_before = ""
         self._own_deed: HostRecord | None = None
+        self._host_knows: tuple[str, ...] = ()
 
     def moderate(
         self, measure: Measure, name: str, *, role: Role | None = None, reason: str = ""
@@ -68,6 +74,27 @@ class Hosting:
     def admit(self, knock: int, allow: bool) -> bool:  # noqa: FBT001 - as above
         """Answer a request to join."""
         return self._ask(AnswerJoinRequest(knock, allow))
+
+    def ask_for_invite(
+        self,
+        *,
+        uses: int | None = None,
+        lifetime: float | None = None,
+        role: Role | None = None,
+        new: bool = False,
+    ) -> bool:
+        """Ask the host for an invite, which comes as `InviteIssued`; a `new` one voids all others.
+
+        Raises:
+            InvitesUnknown: the host's program is too old for this.
+        """
+        if not self._connection.queue.online:
+            return False
+        if "invites" not in self._host_knows:
+            raise InvitesUnknown(self._state.host)
+        if new:
+            self._ask(VoidInvites())
+        return self._ask(IssueInvite(uses, lifetime, role))
 
     def offer(self, name: str) -> bool:
         """Ask a member to host next."""
@@ -90,9 +117,19 @@ class Hosting:
         self._tell_host(before)
 
     def on_welcome(self, welcome: Welcome) -> None:
-        """Learn the addresses of the room from its host."""
+        """Learn the addresses of the room from its host, and which frames the host knows."""
+        self._host_knows = welcome.knows
         if welcome.deed is not None:
             self._learn(welcome.deed)
+
+    def on_issued(self, issued: InviteIssued) -> None:
+        """Pass on an invite, if it is one."""
+        try:
+            invite = write_invite(read_invite(issued.invite))
+        except InvalidInvite as error:
+            self._emit(warning(f"the host sent an invite that is none: {error}"))
+        else:
+            self._emit(InviteIssued(invite))
 
     def on_offered(self, offered: HostingOffered) -> None:
         """Ask the person whether to host next, if they can."""

@@ -15,6 +15,7 @@ from genie_core.room.discovery.interfaces import reachable_hosts
 from genie_core.room.discovery.service_record import Announcement
 from genie_core.room.protocol.address import LOOPBACK, Address
 from genie_core.room.protocol.errors import InvalidInviteTokens
+from genie_core.room.protocol.events import Role
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.security.certificate import Certificate
 from genie_core.room.security.founding import hash_in
@@ -95,6 +96,13 @@ class InviteTokenFile:
                 self._writer = threading.Thread(target=self._write_all, name="passes")
                 self._writer.start()
         self._news.set()
+
+    async def saved(self, within: float) -> bool:
+        """Wait up to `within` seconds for pending writes; return whether all is on the disk."""
+        writer = self._writer
+        if writer is not None:
+            await asyncio.to_thread(writer.join, within)
+        return self._wanted is None
 
     async def aclose(self) -> None:
         """Wait for pending writes; failed ones are not retried."""
@@ -245,17 +253,38 @@ class HostPresence:
             )
         )
 
-    def issue(self, *, uses: int | None = None, lifetime: float | None = None) -> str:
-        """Add an invite; `lifetime` is in seconds."""
-        made = self._passes.issue(self._clock(), uses=uses, lifetime=lifetime)
+    def issue(
+        self,
+        *,
+        uses: int | None = None,
+        lifetime: float | None = None,
+        role: Role | None = None,
+    ) -> str:
+        """Add an invite; `lifetime` is in seconds. One that gives a role is for a single use by default."""
+        made = self._passes.issue(self._clock(), uses=uses, lifetime=lifetime, role=role)
         self._file.save(self._passes)
         return self._written(made)
 
-    def renew(self, *, uses: int | None = None, lifetime: float | None = None) -> str:
-        """Replace all invites by a new one; `lifetime` is in seconds. Members stay."""
-        self._passes.renew(self._clock(), uses=uses, lifetime=lifetime)
+    def renew(
+        self,
+        *,
+        uses: int | None = None,
+        lifetime: float | None = None,
+        role: Role | None = None,
+    ) -> str:
+        """Replace all invites by a new one, as `issue` does. Members stay."""
+        made = self._passes.renew(self._clock(), uses=uses, lifetime=lifetime, role=role)
         self._file.save(self._passes, voids=True)
-        return self.invite
+        return self._written(made) if self.takes_invites else ""
+
+    def void(self) -> None:
+        """Void all invites. Members stay."""
+        self._passes.void()
+        self._file.save(self._passes, voids=True)
+
+    async def saved(self, within: float = 10.0) -> bool:
+        """Wait some seconds for the invites to be on the disk; return whether they are."""
+        return await self._file.saved(within)
 
     def _open_pass(self) -> InviteToken | None:
         now = self._clock()

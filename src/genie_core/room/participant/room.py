@@ -45,6 +45,7 @@ from genie_core.room.protocol.frames import (
     FrameRefused,
     HostingAccepted,
     HostingOffered,
+    InviteIssued,
     Stopping,
     Welcome,
 )
@@ -319,6 +320,8 @@ class JoinedRoom:
                 self.approvals.on_answered_elsewhere(delivery)
             case FileStored() | FilePiece() | FrameRefused():
                 self.files.sync.on_answer(delivery)
+            case InviteIssued():
+                self.hosting.on_issued(delivery)
             case HostingOffered():
                 self.hosting.on_offered(delivery)
             case HostingAccepted():

@@ -3,7 +3,8 @@
 RoomError ├── InvalidName     a name that is not allowed ├── IdentityError   the file of a person's
 key can't be used ├── InvalidKey      a text that is no public key ├── CertificateError  the file of
 a host's certificate can't be used ├── InvalidCertificate  a peer's certificate that can't be parsed
-├── InvalidInvite   a text that is no invite, or not a whole one ├── InvalidInviteTokens  a room's
+├── InvalidInvite   a text that is no invite, or not a whole one ├──
+InvitesUnknown  the host's program can't issue invites for others ├── InvalidInviteTokens  a room's
 saved invite tokens can't be used ├── FrameError      bytes that are no frame of this protocol ├──
 RoomRefused     the room refused or removed this participant ├── ConnectionLost  the connection to a
 peer ended ├── Diverged        the host's log and the copy here contradict each other ├──
@@ -86,6 +87,16 @@ class InvalidInvite(RoomError):
             f"this invite can't be used: {why}; copy it again as a whole, or ask for another"
         )
         self.why = why
+
+
+class InvitesUnknown(RoomError):
+    """The host's program can't issue invites for others."""
+
+    def __init__(self, host: str) -> None:
+        super().__init__(
+            f"the program of {host} is older and issues invites to the host alone; ask {host}"
+        )
+        self.host = host
 
 
 class InvalidInviteTokens(RoomError):
@@ -264,6 +275,7 @@ class Unreachable(RoomError):
     def __init__(self, address: str, why: str) -> None:
         super().__init__(f"can't reach a room at {address}: {why}")
         self.address = address
+        self.why = why
 
 
 class WrongPin(Unreachable):

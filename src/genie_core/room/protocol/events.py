@@ -70,7 +70,10 @@ def is_moment(at: float) -> bool:
 
 
 Role: TypeAlias = Literal["host", "member", "guest", "observer"]
-"""A member's engine takes part; a guest is served by the host's; an observer only reads."""
+"""A member's engine takes part; a guest is served by the host's; an observer only reads.
+
+"host" is the host's own role, and that of members who administer the room with the host.
+"""
 
 Kind: TypeAlias = Literal["", "agent"]
 """Who a member is: a person, or an agent that runs elsewhere and joined by itself."""
@@ -520,13 +523,18 @@ class RunCancelled(Body, tag="cancelled", frozen=True):
 
 
 class MemberModerated(Body, tag="moderated", frozen=True):
-    """The host applied a measure to a person; `role` belongs to the measure of that name."""
+    """The host applied a measure to a person; `role` belongs to the measure of that name.
+
+    `asked_by` is the member with the host's role who decided it, here and in the body below; empty
+    if it was the host.
+    """
 
     measure: Measure
     name: str
     role: Role | None = None
     reason: str = ""
     signature: bytes = b""
+    asked_by: str = ""
 
 
 class ArgumentSharingChanged(Body, tag="shared", frozen=True):
@@ -534,6 +542,7 @@ class ArgumentSharingChanged(Body, tag="shared", frozen=True):
 
     on: bool
     signature: bytes = b""
+    asked_by: str = ""
 
 
 class RecoveredEvent(Body, tag="recovered", frozen=True):

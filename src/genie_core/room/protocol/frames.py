@@ -28,8 +28,11 @@ from genie_core.runtime.progress import Shared
 VERSION: Final = 6
 """Version of the protocol; a peer with another one is refused with both numbers."""
 
-KNOWN: Final = ("suspending",)
-"""The frames added later to this version that this program understands."""
+KNOWN: Final = ("suspending", "invites")
+"""The frames added later to this version that this program understands.
+
+"invites" are `IssueInvite`, `VoidInvites` and `InviteIssued`.
+"""
 
 BEQUEST_REF: Final = "bequest"
 """What refusals of `RecoverEvents` refer to."""
@@ -223,7 +226,7 @@ class AnswerApproval(Frame, tag="rule", frozen=True):
 
 
 class Moderate(Frame, tag="moderate", frozen=True):
-    """Apply a host's measure to a person."""
+    """Apply a measure to a person; only those with the host's role may."""
 
     measure: Measure
     name: str
@@ -258,6 +261,22 @@ class AnswerJoinRequest(Frame, tag="admit", frozen=True):
 
     knock: int
     allow: bool
+
+
+class IssueInvite(Frame, tag="invite", frozen=True):
+    """Ask for an invite, answered by `InviteIssued`; `lifetime` is in seconds.
+
+    Without any limit, it is the sender's last one, if that is still valid. A `role` is given to
+    those who join by it. Sent only to a host that knows it; see `Welcome.knows`.
+    """
+
+    uses: int | None = None
+    lifetime: float | None = None
+    role: Role | None = None
+
+
+class VoidInvites(Frame, tag="void", frozen=True):
+    """Make all invites of the room invalid. Sent only to a host that knows it."""
 
 
 class OfferHosting(Frame, tag="offer", frozen=True):
@@ -300,6 +319,22 @@ class FetchFile(Frame, tag="fetch", frozen=True):
     offset: int
 
 
+class AdminHello(Frame, tag="admin", frozen=True):
+    """The first frame of an administrator of a service, in place of `Hello`.
+
+    The service answers with a `Challenge`, and the administrator with a `Prove`.
+    """
+
+    key: str
+    nonce: str
+
+
+class AdminRequest(Frame, tag="administer", frozen=True):
+    """A request to a service, as JSON of `genie_core.serve.admin.requests`."""
+
+    request: bytes
+
+
 class Bye(Frame, tag="bye", frozen=True):
     """Leave properly."""
 
@@ -324,12 +359,16 @@ ClientFrame: TypeAlias = (
     | SetHeirs
     | ConfirmHost
     | AnswerJoinRequest
+    | IssueInvite
+    | VoidInvites
     | OfferHosting
     | AcceptHosting
     | RecoverEvents
     | StoreFile
     | Chunk
     | FetchFile
+    | AdminHello
+    | AdminRequest
     | Bye
 )
 
@@ -360,7 +399,8 @@ class JoinPending(Frame, tag="hold", frozen=True):
 class Welcome(Frame, tag="welcome", frozen=True):
     """The participant is admitted. `head` is the sequence number at which catching up ends.
 
-    `deed` says where the host can be found next time.
+    `deed` says where the host can be found next time. `knows` names the frames beyond those of the
+    first program of this `version` that the host understands; see `Hello.knows`.
     """
 
     room: str
@@ -372,6 +412,7 @@ class Welcome(Frame, tag="welcome", frozen=True):
     limits: Limits
     version: int = VERSION
     deed: HostRecord | None = None
+    knows: tuple[str, ...] = ()
 
 
 class Entries(Frame, tag="entries", frozen=True):
@@ -473,7 +514,7 @@ class ApprovalAnswered(Frame, tag="ruled", frozen=True):
 
 
 class JoinRequested(Frame, tag="knocking", frozen=True):
-    """For the host: a person or an agent asks to join; with `over`, no longer."""
+    """For those with the host's role: a person or an agent asks to join; with `over`, no longer."""
 
     knock: int
     name: str
@@ -481,6 +522,12 @@ class JoinRequested(Frame, tag="knocking", frozen=True):
     source: str = ""
     over: bool = False
     kind: Kind = ""
+
+
+class InviteIssued(Frame, tag="invited", frozen=True):
+    """For the member who asked: an invite to the room."""
+
+    invite: str
 
 
 class HostingOffered(Frame, tag="offered", frozen=True):
@@ -512,6 +559,12 @@ class FilePiece(Frame, tag="piece", frozen=True):
     size: int
 
 
+class AdminAnswer(Frame, tag="administered", frozen=True):
+    """A service's answer to a request, as JSON of `genie_core.serve.admin.requests`."""
+
+    answer: bytes
+
+
 ServerFrame: TypeAlias = (
     Welcome
     | Challenge
@@ -528,8 +581,10 @@ ServerFrame: TypeAlias = (
     | EventsRecovered
     | ApprovalAnswered
     | JoinRequested
+    | InviteIssued
     | HostingOffered
     | HostingAccepted
     | FileStored
     | FilePiece
+    | AdminAnswer
 )

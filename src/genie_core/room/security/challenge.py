@@ -15,6 +15,7 @@ import msgspec
 
 CONTEXT: Final = b"genie-tui room meeting 2"
 HOST_CONTEXT: Final = b"genie-tui room host 1"
+ADMIN_CONTEXT: Final = b"genie-tui service administration 1"
 NONCE_CHARS: Final = 128
 """Longest nonce that is accepted; ours have 43 characters."""
 
@@ -39,6 +40,10 @@ class Transcript(msgspec.Struct, frozen=True):
     def encode_for_host(self) -> bytes:
         """The bytes that the host signs; a participant never signs those."""
         return self._encode(HOST_CONTEXT)
+
+    def encode_for_admin(self) -> bytes:
+        """The bytes that an administrator of a service signs; a participant never signs those."""
+        return self._encode(ADMIN_CONTEXT)
 
     def _encode(self, context: bytes) -> bytes:
         """Join length-prefixed parts, so that none runs into the next."""

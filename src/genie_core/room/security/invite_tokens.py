@@ -12,6 +12,7 @@ from typing import Final, Self
 import msgspec
 
 from genie_core.room.protocol.errors import InvalidInviteTokens
+from genie_core.room.protocol.events import Role
 from genie_core.room.security.invite import SECRET_BYTES
 
 MAX_OPEN: Final = 64
@@ -22,12 +23,18 @@ _ID_BYTES: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class InviteToken:
-    """One secret. It ends at `expires`, in seconds since the epoch, or after `uses` more joins."""
+    """One secret. It ends at `expires`, in seconds since the epoch, or after `uses` more joins.
+
+    A new member who joins by it gets its `role`, if any. `by` is the member with the host's role who
+    issued it; empty for the host.
+    """
 
     id: str
     secret: bytes = field(repr=False)
     expires: float | None = None
     uses: int | None = None
+    role: Role | None = None
+    by: str = ""
 
     def is_open(self, now: float) -> bool:
         """Whether it still admits members."""
@@ -46,30 +53,57 @@ class InviteTokens:
         self._lock: Final = threading.RLock()
 
     def issue(
-        self, now: float, *, uses: int | None = None, lifetime: float | None = None
+        self,
+        now: float,
+        *,
+        uses: int | None = None,
+        lifetime: float | None = None,
+        role: Role | None = None,
+        by: str = "",
     ) -> InviteToken:
-        """Add a token; `lifetime` is in seconds."""
+        """Add a token; `lifetime` is in seconds. One that gives a role is for a single use by default."""
         expires = None if lifetime is None else now + lifetime
+        uses = 1 if uses is None and role is not None else uses
+        secret = secrets.token_bytes(SECRET_BYTES)
         with self._lock:
             self._drop_ended(now)
-            made = InviteToken(self._new_id(), secrets.token_bytes(SECRET_BYTES), expires, uses)
+            made = InviteToken(self._new_id(), secret, expires, uses, role, by)
             self._passes[made.id] = made
         return made
 
     def renew(
-        self, now: float, *, uses: int | None = None, lifetime: float | None = None
+        self,
+        now: float,
+        *,
+        uses: int | None = None,
+        lifetime: float | None = None,
+        role: Role | None = None,
     ) -> InviteToken:
         """Add a token and void all others."""
         with self._lock:
             self._passes.clear()
-            return self.issue(now, uses=uses, lifetime=lifetime)
+            return self.issue(now, uses=uses, lifetime=lifetime, role=role)
 
-    def newest(self, now: float) -> InviteToken | None:
-        """The latest open token, to invite people with.
+    def void(self) -> None:
+        """Void all tokens."""
+        with self._lock:
+            self._passes.clear()
 
-        Unlimited tokens come before those for particular people.
+    def void_of(self, by: str) -> bool:
+        """Void the tokens that a member issued; False if there are none."""
+        with self._lock:
+            kept = {each.id: each for each in self._passes.values() if not by or each.by != by}
+            is_less = len(kept) < len(self._passes)
+            self._passes = kept
+        return is_less
+
+    def newest(self, now: float, by: str = "") -> InviteToken | None:
+        """The latest open token of the host, or of a member, to invite people with.
+
+        Unlimited tokens come before those for particular people; none gives a role.
         """
-        still = [each for each in reversed(self._passes.values()) if each.is_open(now)]
+        known = [each for each in self._passes.values() if each.by == by and each.role is None]
+        still = [each for each in reversed(known) if each.is_open(now)]
         standing = [each for each in still if each.uses is None and each.expires is None]
         return next(iter(standing or still), None)
 
@@ -84,15 +118,19 @@ class InviteTokens:
         is_right = hmac.compare_digest(hmac.digest(secret, meeting, hashlib.sha256), proof)
         return known is not None and known.is_open(now) and is_right
 
-    def consume(self, pass_id: str, now: float) -> bool:
-        """Count a join; False if the token ended after it was checked."""
+    def get(self, pass_id: str) -> InviteToken | None:
+        """Return a token, which may have ended; None if it is not known any more."""
+        return self._passes.get(pass_id)
+
+    def consume(self, pass_id: str, now: float) -> InviteToken | None:
+        """Count a join by a token; None if it ended after it was checked."""
         with self._lock:
             known = self._passes.get(pass_id)
             if known is None or not known.is_open(now):
-                return False
+                return None
             if known.uses is not None:
                 self._passes[pass_id] = replace(known, uses=known.uses - 1)
-            return True
+            return known
 
     def __len__(self) -> int:
         return len(self._passes)

@@ -17,6 +17,7 @@ from genie_core.room.protocol.frames import (
     Challenge,
     ForkPoints,
     Hello,
+    IssueInvite,
     JoinPending,
     JoinRequested,
     Prove,
@@ -26,7 +27,7 @@ from genie_core.room.protocol.limits import Limits
 from genie_core.room.protocol.names import check_name, fold_name, is_reserved, skeletons
 from genie_core.room.security.challenge import NONCE_CHARS, Transcript, new_nonce
 from genie_core.room.security.identity import Identity
-from genie_core.room.security.invite_tokens import InviteTokens
+from genie_core.room.security.invite_tokens import InviteToken, InviteTokens
 from genie_core.room.security.keys import is_key, verify
 from genie_core.room.server.log_window import NO_DISK, LogWindow
 from genie_core.room.server.peers import Peer, PeerRegistry, Stage
@@ -46,10 +47,16 @@ MAX_PENDING_FROM_SITE: Final = 8
 LONGEST_PENDING: Final = 600.0
 """Seconds after which a waiting person is dismissed if others want to wait."""
 
+MOST_USES: Final = 1_000
+LONGEST_INVITE: Final = 366 * 86_400.0
+"""Limits of an invite that a member issues; the time is in seconds."""
+
 DENSE_POINTS: Final = 64
 """How many of the last events are fork points, one by one; before them, at doubling distances."""
 
 NOT_VALID: Final = "this invite is not valid (any more); ask the host for a new one"
+NO_INVITES: Final = "this room has no invites"
+TOO_FAST: Final = "too much at once; slow down"
 WAIT: Final = "the host is asked whether you may come in"
 
 
@@ -87,6 +94,9 @@ class Admission:
         self.ask = ask
         self.host_token = ""
         self.passes_used = 0
+        """How often an invite was used or issued, so that the invites have to be saved."""
+        self.passes_voided = 0
+        """How often invites were voided; what was saved before must not count any more."""
 
     def greet(self, peer: Peer, hello: Hello, now: float) -> None:
         """Challenge an outside connection; decide at once about one of this process."""
@@ -145,7 +155,7 @@ class Admission:
         return Transcript(self._room, hello.name, hello.key, hello.nonce, peer.nonce, channel)
 
     def answer_request(self, host: Peer, admit: AnswerJoinRequest, now: float) -> None:
-        """Admit or refuse a waiting person, at all their terminals, as the host decided."""
+        """Admit or refuse a waiting person, at all their terminals; the first answer counts."""
         peer = self._peers.get(admit.knock)
         if peer is None or peer.stage is not Stage.PENDING:
             self._peers.refuse(host, "unknown_person", "they no longer wait to be admitted")
@@ -158,13 +168,58 @@ class Admission:
                 self._turn_away(each, "turned_away", "the host did not let you in")
 
     def withdraw_request(self, peer: Peer) -> None:
-        """Tell the host that a connection no longer waits."""
-        self._tell_host(replace(self._request_of(peer), over=True))
+        """Tell those who may answer that a connection no longer waits."""
+        self._tell_hosts(replace(self._request_of(peer), over=True))
 
-    def resend_requests(self, host: Peer) -> None:
-        """Send the open requests to a terminal of the host that has just joined."""
+    def resend_requests(self, host: Peer, *, over: bool = False) -> None:
+        """Send the open requests to a terminal whose person may answer from now on, or no longer."""
         for peer in self._peers.pending:
-            self._peers.reply(host, self._request_of(peer))
+            self._peers.reply(host, replace(self._request_of(peer), over=over))
+
+    def authority_changed(self, name: str) -> None:
+        """Let a person answer requests from now on; or no longer, and void the invites they issued."""
+        may = self._log.state.administers(name)
+        for terminal in self._peers.at(name):
+            self.resend_requests(terminal, over=not may)
+        if not may and self._passes is not None and self._passes.void_of(name):
+            self.passes_voided += 1
+
+    def issue(self, peer: Peer, frame: IssueInvite, now: float) -> InviteToken | None:
+        """Issue an invite of a member with the host's role, or return their open one; or refuse."""
+        is_limited = frame.uses is not None or frame.lifetime is not None or frame.role is not None
+        if self._passes is None:
+            self._peers.refuse(peer, "out_of_state", NO_INVITES)
+        elif frame.role == "host" and not self._log.state.is_host(peer.name):
+            why = f"only {self._log.state.host} gives the host's role"
+            self._peers.refuse(peer, "not_allowed", why)
+        elif not (
+            (frame.uses is None or 0 < frame.uses <= MOST_USES)
+            and (frame.lifetime is None or 0 < frame.lifetime <= LONGEST_INVITE)
+        ):
+            why = f"an invite is for at most {MOST_USES} people and {LONGEST_INVITE / 86_400:.0f} days"
+            self._peers.refuse(peer, "too_long", why)
+        elif not self._quotas.nudge(peer, now):
+            self._peers.refuse(peer, "too_fast", TOO_FAST)
+        else:
+            by = "" if self._log.state.is_host(peer.name) else peer.name
+            known = None if is_limited else self._passes.newest(now, by)
+            if known is not None and known.uses is None and known.expires is None:
+                return known
+            self.passes_used += 1
+            return self._passes.issue(
+                now, uses=frame.uses, lifetime=frame.lifetime, role=frame.role, by=by
+            )
+        return None
+
+    def void_invites(self, peer: Peer, now: float) -> None:
+        """Void all invites, whoever issued them."""
+        if self._passes is None:
+            self._peers.refuse(peer, "out_of_state", NO_INVITES)
+        elif not self._quotas.nudge(peer, now):
+            self._peers.refuse(peer, "too_fast", TOO_FAST)
+        else:
+            self._passes.void()
+            self.passes_voided += 1
 
     def _may_arrive(self, peer: Peer, now: float) -> bool:
         """Count an arrival; dismiss the peer if there were too many.
@@ -190,7 +245,7 @@ class Admission:
             return
         peer.stage, peer.waiting_since = Stage.PENDING, now
         self._peers.reply(peer, JoinPending(WAIT))
-        self._tell_host(self._request_of(peer))
+        self._tell_hosts(self._request_of(peer))
 
     def _is_crowded(self, source: str) -> bool:
         """Whether too many from this source wait for the host's answer."""
@@ -216,9 +271,10 @@ class Admission:
             peer.id, check_name(hello.name), peer.key, peer.source, kind=hello.kind
         )
 
-    def _tell_host(self, knocking: JoinRequested) -> None:
-        for host in self._peers.at(self._log.state.host):
-            self._peers.reply(host, knocking)
+    def _tell_hosts(self, knocking: JoinRequested) -> None:
+        for peer in self._peers.members:
+            if self._log.state.administers(peer.name):
+                self._peers.reply(peer, knocking)
 
     def _admit(self, peer: Peer, now: float) -> None:
         objection = self._objection(peer)
@@ -235,18 +291,33 @@ class Admission:
             self._turn_away(peer, "disk", self._log.refusal)
         elif self._log.congested:  # this passes, so it is of use to come back
             self._peers.dismiss(peer, "disk", NO_DISK, final=False)
+        elif why := self._objection_to_agent(peer):
+            self._turn_away(peer, "no_invite", why)
         elif not self._is_consumed(peer, now):
             self._turn_away(peer, "no_invite", NOT_VALID)
         else:
             name = self._spelling_of(peer)
-            self._join(peer, name, self._role_of(peer, name), now)
+            given = peer.invite.role if peer.invite is not None else None
+            self._join(peer, name, given or self._role_of(peer, name), now)
 
     def _is_consumed(self, peer: Peer, now: float) -> bool:
-        """Count a use of the invite, if any; False if it ended meanwhile."""
+        """Count a use of the invite, if any; False if it ended meanwhile.
+
+        Known people need none, and none gives them a role: a host may have taken it from them.
+        """
         if not peer.pass_id or self._passes is None or self._knows(peer):
             return True
         self.passes_used += 1
-        return self._passes.consume(peer.pass_id, now)
+        peer.invite = self._passes.consume(peer.pass_id, now)
+        return peer.invite is not None
+
+    def _objection_to_agent(self, peer: Peer) -> str:
+        """Return why an agent can't use its invite; empty if it can, and for a person."""
+        invite = self._passes.get(peer.pass_id) if self._passes is not None else None
+        is_new_agent = peer.hello.kind == "agent" and not self._knows(peer)
+        if invite is None or not is_new_agent or invite.role not in ("host", "member"):
+            return ""
+        return f"this invite gives the role {invite.role}, which no agent can have"
 
     def _refusal_of_form(self, hello: Hello) -> tuple[Refusal, str] | None:
         """Return what is wrong with a hello, regardless of its sender."""

@@ -11,7 +11,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from time import monotonic
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, Protocol, TypeAlias, TypeVar
 
 from genie_core.room.protocol.events import FileRef
 from genie_core.room.protocol.frames import (
@@ -75,8 +75,21 @@ def complete_files(blobs: BlobStore, files: Iterable[FileRef], now: float) -> di
     return known
 
 
+class FileSpace(Protocol):
+    """What the files of a room may take beside its own limits; sizes are in bytes."""
+
+    def note_files(self, size: int) -> None:
+        """Record the size of all files, of those that are being sent, too."""
+
+    def fits(self, files: int) -> bool:
+        """Whether all files may take so much."""
+
+
 async def open_file_worker(
-    blobs: BlobStore, named: Iterable[FileRef], limits: Limits
+    blobs: BlobStore,
+    named: Iterable[FileRef],
+    limits: Limits,
+    space: FileSpace | None = None,
 ) -> "FileWorker":
     """Open the store of a room's files; `named` are those of messages and drafts.
 
@@ -84,7 +97,7 @@ async def open_file_worker(
         DiskFailure: the folder can't be used.
     """
     known = await asyncio.to_thread(complete_files, blobs, named, time.time())
-    return FileWorker(blobs, known, limits)
+    return FileWorker(blobs, known, limits, space=space)
 
 
 @dataclass(slots=True)
@@ -96,7 +109,7 @@ class _Unfinished:
 
 
 class FileWorker:
-    """Does the jobs of peers; `known` are the complete files.
+    """Does the jobs of peers; `known` are the complete files, `space` limits them further.
 
     All methods belong to one event loop. A refusal lasts only as long as its cause: space can be
     freed, and uploads end.
@@ -108,6 +121,7 @@ class FileWorker:
         known: Mapping[str, FileRef],
         limits: Limits | None = None,
         clock: Callable[[], float] = monotonic,
+        space: FileSpace | None = None,
     ) -> None:
         self._blobs = blobs
         self._known = dict(known)
@@ -120,6 +134,8 @@ class FileWorker:
         self._workers: set[asyncio.Task[None]] = set()
         self._gate = asyncio.Semaphore(DISK_JOBS)
         self._closed = False
+        self._space = space
+        self._note_size()
         blobs.limit = self._limits.file_bytes
 
     @property
@@ -206,7 +222,10 @@ class FileWorker:
             self._uploads[key] = _Unfinished(size, self._clock())
             if not await self._has_space():
                 text = f"the room keeps {self._limits.files_bytes:,} bytes of files at most"
+                if self._space is not None and self._size <= self._limits.files_bytes:
+                    text = "the host has no more space for files"
                 return await self._drop(job, "no_space", text)
+            self._note_size()
         self._uploads[key].at = self._clock()
         have = await self._on_disk(lambda: self._blobs.begin(digest, size, job.name))
         if have < size:
@@ -236,6 +255,7 @@ class FileWorker:
         file = self._known[digest] = FileRef(digest, digest[:12], size, media)
         self._used += on_disk(size)
         self._used_by[job.name] += on_disk(size)
+        self._note_size()
         for key in [key for key in self._uploads if key[1] == digest]:
             await self._evict(key)
         return FileStored(digest, size), file
@@ -243,12 +263,14 @@ class FileWorker:
     def _forget(self, job: FileJob) -> None:
         """Forget a partial file that the store deleted."""
         self._uploads.pop((job.name, job.frame.digest), None)
+        self._note_size()
 
     def _lose(self, digest: str) -> None:
         """Forget a complete file that vanished, so that it can be sent again."""
         file = self._known.pop(digest, None)
         if file is not None:
             self._used -= on_disk(file.size)
+            self._note_size()
 
     async def _drop(self, job: FileJob, code: Refusal, text: str) -> _Answer:
         await self._evict((job.name, job.frame.digest))
@@ -283,10 +305,21 @@ class FileWorker:
         return self._fits()
 
     def _fits(self) -> bool:
-        return self._used + _reserved(self._uploads.values()) <= self._limits.files_bytes
+        if self._size > self._limits.files_bytes:
+            return False
+        return self._space is None or self._space.fits(self._size)
+
+    @property
+    def _size(self) -> int:
+        return self._used + _reserved(self._uploads.values())
+
+    def _note_size(self) -> None:
+        if self._space is not None:
+            self._space.note_files(self._size)
 
     async def _evict(self, key: _Key) -> None:
         if self._uploads.pop(key, None) is not None:
+            self._note_size()
             await self._on_disk(lambda: self._blobs.remove(key[1], key[0]))
 
     # -- files that go

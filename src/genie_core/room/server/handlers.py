@@ -152,8 +152,8 @@ class FrameHandlers:
             self._peers.refuse(peer, "not_allowed", why, ref)
         elif _changes_nothing(peer.name, body, exchange):
             self._note_repeat(peer, now)
-        elif self._log.congested:
-            self._peers.refuse(peer, "disk", NO_DISK, ref)
+        elif obstacle := self._log.obstacle:
+            self._peers.refuse(peer, "disk", obstacle, ref)
         elif not self._quotas.speak(peer, size_of(change), now):
             self._peers.refuse(peer, "too_fast", TOO_MUCH, ref)
         elif why := self._log.objection(peer.name, body, now):
@@ -222,8 +222,8 @@ class FrameHandlers:
         if not _is_id(publish.id):
             self._peers.refuse(peer, "malformed", f"an id has 1 to {ID_CHARS} characters", ref)
             return
-        if self._log.congested:
-            self._peers.refuse(peer, "disk", NO_DISK, ref)
+        if obstacle := self._log.obstacle:
+            self._peers.refuse(peer, "disk", obstacle, ref)
             return
         if not self._quotas.work(peer, now):
             self._peers.refuse(peer, "too_fast", "the engine reports too much", ref)
@@ -269,8 +269,8 @@ class FrameHandlers:
             self._peers.refuse(peer, "not_allowed", SILENCED)
         elif label == terminal.agent:
             self._note_repeat(peer, now)
-        elif self._log.congested:
-            self._peers.refuse(peer, "disk", NO_DISK)
+        elif obstacle := self._log.obstacle:
+            self._peers.refuse(peer, "disk", obstacle)
         elif not (self._quotas.nudge(peer, now) and self._quotas.record(peer, len(label), now)):
             self._peers.refuse(peer, "too_fast", "the engine changes too often")
         else:
@@ -286,8 +286,8 @@ class FrameHandlers:
             self._peers.refuse(peer, "too_long", why)
         elif text == self._state.preferences.get(fold_name(peer.name), ""):
             self._note_repeat(peer, now)
-        elif self._log.congested:
-            self._peers.refuse(peer, "disk", NO_DISK)
+        elif obstacle := self._log.obstacle:
+            self._peers.refuse(peer, "disk", obstacle)
         elif not self._quotas.speak(peer, size_of(prefer), now):
             self._peers.refuse(peer, "too_fast", TOO_MUCH)
         else:
@@ -428,8 +428,8 @@ class FrameHandlers:
                 "too_long",
                 f"the message has {len(say.text):,} characters, the limit is {limit:,}",
             )
-        if self._log.congested:
-            return "disk", NO_DISK
+        if obstacle := self._log.obstacle:
+            return "disk", obstacle
         if self._state.members.is_agent(peer.name) and (why := self._objection_to_agent(peer, now)):
             return "not_allowed", why
         if not self._quotas.speak(peer, size_of(say), now):

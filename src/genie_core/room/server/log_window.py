@@ -42,8 +42,8 @@ class LogWindow:
 
     `after` returns durable events only; peers with the same position share one frame. With a `past`
     to read them from, older events are not held in memory. `base` is the room before the first of
-    `events`; the log takes it over. `refusal` says why nothing can be written any more, if so. The
-    host's `identity` signs the host's decisions.
+    `events`; the log takes it over. `refusal` says why nothing can be written any more, `full` why no more
+    may be written for now, if so. The host's `identity` signs the host's decisions.
     """
 
     def __init__(
@@ -60,6 +60,7 @@ class LogWindow:
         self._events = [event for event in events if self.state.apply(event)]
         self.durable = self.head
         self.refusal = ""
+        self.full = ""
         self._batches: OrderedDict[tuple[int, int], Entries] = OrderedDict()
         self._looked_up: list[Event] = []
 
@@ -75,6 +76,11 @@ class LogWindow:
     def congested(self) -> bool:
         """Whether so many events await the disk that only departures may be recorded."""
         return bool(self.refusal) or self.head - self.durable >= PENDING_EVENTS
+
+    @property
+    def obstacle(self) -> str:
+        """Why members may write no more for now; empty if they may."""
+        return NO_DISK if self.congested else self.full
 
     def record(self, by: str, body: AnyBody, now: float) -> Event:
         """Add an event, signed if it is the host's decision; it is pending until `commit`."""

@@ -1,4 +1,9 @@
-"""The host's authority: removing and muting people, giving roles, choosing the next host."""
+"""Authority over a room: removing and muting people, giving roles, choosing the next host.
+
+The host has all of it. A member with the host's role has the part that concerns members without it:
+`RoomState.administers` names both, `RoomState.is_host` the host alone. What such a member decides is
+recorded as the host's decision, with their name in `asked_by`.
+"""
 
 from collections.abc import Callable
 from typing import Final
@@ -12,6 +17,7 @@ from genie_core.room.protocol.events import (
     ArgumentSharingChanged,
     HeirsChanged,
     MemberModerated,
+    Role,
 )
 from genie_core.room.protocol.frames import (
     FrameRefused,
@@ -32,8 +38,8 @@ from genie_core.room.state.members import Person
 REASON_CHARS: Final = 200
 
 FAREWELLS: Final[dict[str, tuple[Refusal, str]]] = {
-    "kick": ("kicked", "the host put you out of the room"),
-    "ban": ("banned", "the host does not want you in this room any more"),
+    "kick": ("kicked", "{} put you out of the room"),
+    "ban": ("banned", "{} does not want you in this room any more"),
 }
 NOT_ON_DISK: Final = (
     "not done for good: {} holds while this room is open, but the host can't write to its disk, and "
@@ -41,14 +47,21 @@ NOT_ON_DISK: Final = (
 )
 
 CAN_NOT_HOST: Final = "{} can't host: that takes a member who is here and may speak"
+ROLE_HOSTS_NOT: Final = "{0} has the host's role, which is not for hosting: first /role {0} member"
+ONLY_HOST: Final = "only the host may do that"
+HAS_ROLE: Final = "{} has the host's role: only {} may change that, mute or remove them"
 NO_AGENT_HOSTS: Final = "{} is an agent, and agents never host"
 PUT_OUT: Final = "put out by the host"
+PUT_OUT_WITH_ROLE: Final = "put out by a member with the host's role"
+
+_UNKNOWN: Final = "no one called {} was ever here"
 
 
 class Moderation:
     """Checks and records what the host demands, and acts on those who are present.
 
-    `leave` is called for each connection that is removed.
+    `leave` is called for each connection that is removed, `authority_changed` with the name of each
+    person who may moderate from now on, or no longer.
     """
 
     def __init__(
@@ -57,11 +70,13 @@ class Moderation:
         peers: PeerRegistry,
         quotas: Quotas,
         leave: Callable[[Peer, str, float], None],
+        authority_changed: Callable[[str], None],
     ) -> None:
         self._log = log
         self._peers = peers
         self._quotas = quotas
         self._leave = leave
+        self._authority_changed = authority_changed
         self._offered = ""
         self.heir: tuple[str, HostRecord | None] = ("", None)
         """Who hosts next, and where; the name is empty if no member has accepted."""
@@ -69,10 +84,17 @@ class Moderation:
         self._told = 0
 
     def has_authority(self, peer: Peer) -> bool:
-        """Whether this is the host; refuses otherwise."""
-        if fold_name(peer.name) == fold_name(self._log.state.host):
+        """Whether this is the host or a member with the host's role; refuses otherwise."""
+        if self._log.state.administers(peer.name):
             return True
-        self._peers.refuse(peer, "not_allowed", "only the host may do that")
+        self._peers.refuse(peer, "not_allowed", ONLY_HOST)
+        return False
+
+    def is_host(self, peer: Peer) -> bool:
+        """Whether this is the host; refuses otherwise."""
+        if self._log.state.is_host(peer.name):
+            return True
+        self._peers.refuse(peer, "not_allowed", ONLY_HOST)
         return False
 
     def moderate(self, peer: Peer, frame: Moderate, now: float) -> None:
@@ -83,31 +105,71 @@ class Moderation:
         person = self._person(peer, frame.name)
         if person is None:
             return
-        objection = self._objection(frame, person)
+        asker = self._asker(peer)
+        objection = self._objection(frame, person, asker)
         if objection:
             self._peers.refuse(peer, "out_of_state", objection)
             return
+        self._apply(frame, person, now, asker)
+
+    def administer(self, frame: Moderate, now: float) -> str:
+        """Apply a measure in the host's name; return why it can't be, empty if it is.
+
+        Unlike the host's own frames, it may give the role "host".
+        """
+        person = self._known(frame.name)
+        if person is None:
+            return _UNKNOWN.format(frame.name[:64])
+        if self._log.congested and frame.measure not in FAREWELLS:
+            return NO_DISK
+        gives = frame.measure == "role" and frame.role == "host"
+        asked = replace(frame, role="member") if gives else frame  # which the same people can have
+        objection = self._objection(asked, person)
+        if not objection:
+            self._apply(frame, person, now)
+        return objection
+
+    def _apply(self, frame: Moderate, person: Person, now: float, asker: str = "") -> None:
         role = frame.role if frame.measure == "role" else None
         reason = whole_text(frame.reason, REASON_CHARS)
-        self._log.record(peer.name, MemberModerated(frame.measure, person.name, role, reason), now)
+        body = MemberModerated(frame.measure, person.name, role, reason, asked_by=asker)
+        before = self._log.state.administers(person.name)
+        self._log.record(self._log.state.host, body, now)
         if frame.measure in FAREWELLS or not _may_host(person):
             self._withdraw(person.name)
         if frame.measure in FAREWELLS:
             code, text = FAREWELLS[frame.measure]
-            self._remove(person.name, code, f"{text}: {reason}" if reason else text, now)
+            text = text.format(asker or "the host")
+            self._remove(person.name, code, f"{text}: {reason}" if reason else text, now, asker)
+        if self._log.state.administers(person.name) != before:
+            self._authority_changed(person.name)
         self._tell_what_is_not_on_disk()
 
+    def _asker(self, peer: Peer) -> str:
+        """Return who decides in the host's name; empty for the host."""
+        return "" if self._log.state.is_host(peer.name) else peer.name
+
+    def give_role(self, name: str, role: Role, asker: str, now: float) -> None:
+        """Record the role that an invite gives to a person who has just joined by it."""
+        body = MemberModerated("role", name, role, asked_by=asker)
+        self._log.record(self._log.state.host, body, now)
+
     def share(self, peer: Peer, on: bool, now: float) -> None:  # noqa: FBT001 - a frame's field
-        """Show or hide the arguments of tool calls for guests."""
-        if not (self.has_authority(peer) and self._has_time(peer, now, urgent=not on)):
+        """Show or hide the arguments of tool calls for guests.
+
+        They are the host's, so others with the host's role may only hide them.
+        """
+        may = self.is_host(peer) if on else self.has_authority(peer)
+        if not (may and self._has_time(peer, now, urgent=not on)):
             return
         if on != self._log.state.sharing:
-            self._log.record(peer.name, ArgumentSharingChanged(on), now)
+            body = ArgumentSharingChanged(on, asked_by=self._asker(peer))
+            self._log.record(self._log.state.host, body, now)
             self._tell_what_is_not_on_disk()
 
     def set_heirs(self, peer: Peer, frame: SetHeirs, now: float) -> None:
         """Record who may host in the host's place."""
-        if not (self.has_authority(peer) and self._has_time(peer, now)):
+        if not (self.is_host(peer) and self._has_time(peer, now)):
             return
         if not 0 <= frame.after <= LONGEST_AFTER or len(frame.heirs) > MOST_HEIRS:
             why = f"at most {MOST_HEIRS} people, after at most {LONGEST_AFTER / 86_400:.0f} days"
@@ -125,12 +187,12 @@ class Moderation:
         self._log.record(peer.name, rule, now)
 
     def disk_fails(self, *, fails: bool) -> None:
-        """Record whether the log can't be written, and tell the host which measures are at risk."""
+        """Record whether the log can't be written, and tell who decided which measures are at risk."""
         self._failing = fails
         self._tell_what_is_not_on_disk()
 
     def _tell_what_is_not_on_disk(self) -> None:
-        """Tell the host, once per measure, that it is only in memory."""
+        """Tell the host and who asked, once per measure, that it is only in memory."""
         if not self._failing:
             return
         for event in self._log.pending():
@@ -141,18 +203,21 @@ class Moderation:
                 continue
             self._told = event.seq
             what = f"/{body.measure} {body.name}" if isinstance(body, MemberModerated) else "/share"
-            for host in self._peers.at(self._log.state.host):
-                self._peers.reply(host, FrameRefused("disk", NOT_ON_DISK.format(what)))
+            for name in {self._log.state.host, body.asked_by}:
+                for terminal in self._peers.at(name):
+                    self._peers.reply(terminal, FrameRefused("disk", NOT_ON_DISK.format(what)))
 
     def offer(self, peer: Peer, name: str, now: float) -> None:
         """Ask a member to host next."""
-        if not (self.has_authority(peer) and self._has_time(peer, now)):
+        if not (self.is_host(peer) and self._has_time(peer, now)):
             return
         person = self._person(peer, name)
         if person is None:
             return
         if not (person.present and _may_host(person)):
-            self._peers.refuse(peer, "out_of_state", CAN_NOT_HOST.format(person.name))
+            has_role = self._log.state.members.holds_host_role(person.name)
+            why = (ROLE_HOSTS_NOT if has_role else CAN_NOT_HOST).format(person.name)
+            self._peers.refuse(peer, "out_of_state", why)
             return
         self._offered = person.name
         for terminal in self._peers.at(person.name):
@@ -188,17 +253,23 @@ class Moderation:
         return False
 
     def _person(self, peer: Peer, name: str) -> Person | None:
-        wanted = fold_name(name)
-        for person in self._log.state.people.values():
-            if fold_name(person.name) == wanted:
-                return person
-        self._peers.refuse(peer, "unknown_person", f"no one called {name[:64]} was ever here")
-        return None
+        person = self._known(name)
+        if person is None:
+            self._peers.refuse(peer, "unknown_person", _UNKNOWN.format(name[:64]))
+        return person
 
-    def _objection(self, frame: Moderate, person: Person) -> str:
+    def _known(self, name: str) -> Person | None:
+        wanted = fold_name(name)
+        people = self._log.state.people.values()
+        return next((each for each in people if fold_name(each.name) == wanted), None)
+
+    def _objection(self, frame: Moderate, person: Person, asker: str = "") -> str:
+        """Return why a person can't be the target of a measure of the host, or of the asker."""
         state, name = self._log.state, fold_name(person.name)
-        if name == fold_name(state.host):
+        if state.is_host(name):
             return "the host can't be the target of that"
+        if asker and state.members.holds_host_role(name):
+            return HAS_ROLE.format(person.name, state.host)
         match frame.measure:
             case "kick" if not person.present:
                 return f"{person.name} is not in the room"
@@ -210,10 +281,25 @@ class Moderation:
                 return f"{person.name} is muted already"
             case "unmute" if name not in state.muted:
                 return f"{person.name} is not muted"
-            case "role" if frame.role in (None, "host"):
-                return "there are the roles member, guest and observer; /host hands the room over"
-            case "role" if frame.role == "member" and person.is_agent:
+            case "role" if frame.role is None:
+                return "there are the roles host, member, guest and observer"
+            case "role" if frame.role in ("host", "member") and person.is_agent:
                 return f"{person.name} is an agent: it can be a guest or an observer"
+            case "role" if frame.role == "host":
+                return self._objection_to_host_role(person, asker)
+        return ""
+
+    def _objection_to_host_role(self, person: Person, asker: str) -> str:
+        """Return why a person can't get the host's role; empty if they can."""
+        state, name = self._log.state, fold_name(person.name)
+        if asker:
+            return f"only {state.host} gives the host's role"
+        if state.members.holds_host_role(name):
+            return f"{person.name} has the host's role already"
+        if name in state.banned:
+            return f"{person.name} is banned; first /pardon {person.name}"
+        if not state.keys.get(name):  # so that no one else can come by that name
+            return f"{person.name} has no key that the room knows, so anyone could use that name"
         return ""
 
     def _withdraw(self, name: str) -> None:
@@ -223,13 +309,13 @@ class Moderation:
         if self.heir[0] == name:
             self.heir = ("", None)
 
-    def _remove(self, name: str, code: Refusal, text: str, now: float) -> None:
+    def _remove(self, name: str, code: Refusal, text: str, now: float, asker: str) -> None:
         """Remove a person: send the log up to here, then the farewell."""
         until = self._log.head
         for terminal in self._peers.at(name):
             terminal.until = until
             self._peers.dismiss(terminal, code, text, final=True)
-            self._leave(terminal, PUT_OUT, now)
+            self._leave(terminal, PUT_OUT_WITH_ROLE if asker else PUT_OUT, now)
 
 
 def _may_host(person: Person) -> bool:

@@ -21,6 +21,7 @@ from genie_core.room.protocol.frames import (
     Frame,
     FrameRefused,
     Hello,
+    IssueInvite,
     MemberTyping,
     Moderate,
     OfferHosting,
@@ -39,9 +40,11 @@ from genie_core.room.protocol.frames import (
     Stop,
     StoreFile,
     Typing,
+    VoidInvites,
 )
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.protocol.names import fold_name
+from genie_core.room.security.invite_tokens import InviteToken
 from genie_core.room.server.counters import Counters
 
 REFUSAL_CHARS: Final = 300
@@ -79,7 +82,10 @@ _TALK: Final = (
     ),
     *(RecoverEvents, OfferHosting, AcceptHosting, ConfirmHost),
 )
-_AUTHORITY: Final = (Moderate, ShareArguments, SetHeirs, AnswerJoinRequest)
+_AUTHORITY: Final = (
+    *(Moderate, ShareArguments, SetHeirs, AnswerJoinRequest),
+    *(IssueInvite, VoidInvites),
+)
 _FILES: Final = (StoreFile, Chunk, FetchFile)
 
 BY_AGENTS: Final = (PostMessage, Typing, *_FILES, Bye)
@@ -135,7 +141,7 @@ class Peer:
     """One connection to the room. Nothing in it grows with how slowly the peer reads.
 
     `source` and `channel` are those of `Room.connect`. The client signs `nonce` with its `hello`;
-    `pass_id` is the invite that admitted it. `position` is the last event sent, `strikes` counts
+    `pass_id` is the invite that it has proven, `invite` the one that it has used. `position` is the last event sent, `strikes` counts
     the frames refused in a row, `arrived` is the size of the last frame. `farewell` is the refusal
     to end with, sent only after the events up to `until`. `done` says that nothing more is sent.
     """
@@ -148,6 +154,7 @@ class Peer:
     hello: Hello = field(default_factory=lambda: Hello(""))
     nonce: str = ""
     pass_id: str = ""
+    invite: InviteToken | None = None
     waiting_since: float = 0.0
     name: str = ""
     device: str = ""
@@ -187,10 +194,6 @@ class PeerRegistry:
 
     def __iter__(self) -> Iterator[Peer]:
         return iter(list(self._peers.values()))
-
-    @property
-    def connections(self) -> int:
-        return len(self._peers)
 
     def add(self, source: str, channel: str | None = None) -> Peer:
         """Register a new connection, not a member yet."""

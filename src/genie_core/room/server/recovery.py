@@ -28,7 +28,7 @@ from genie_core.room.protocol.frames import (
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.protocol.names import check_name, fold_name, is_blank
 from genie_core.room.server.handlers import TOO_MUCH, is_reaction
-from genie_core.room.server.log_window import NO_DISK, UNREADABLE, LogWindow
+from genie_core.room.server.log_window import UNREADABLE, LogWindow
 from genie_core.room.server.peers import Peer, PeerRegistry
 from genie_core.room.server.quotas import Quotas
 from genie_core.room.state.proofs import flaw_of_recovered
@@ -100,8 +100,8 @@ class EventRecovery:
             return False
         if not self._is_new(event):
             return True
-        if self._log.congested:
-            self._refuse(peer, "disk", NO_DISK)
+        if obstacle := self._log.obstacle:
+            self._refuse(peer, "disk", obstacle)
             return False
         if event.seq <= self._log.head and self._log.event(event.seq) is None:
             self._refuse(peer, "disk", UNREADABLE)  # so it can't be told whether it is new
@@ -140,7 +140,9 @@ class EventRecovery:
         if isinstance(body, ReactionChanged):
             return is_reaction(body.reaction)
         if isinstance(body, MemberModerated):
-            return _is_name(body.name) and body.role != "host"  # which no measure gives
+            names = {body.name, body.asked_by} - {""}  # in other rooms, no measure gives that role
+            gives = body.role == "host" and state.founding is None
+            return bool(body.name) and all(map(_is_name, names)) and not gives
         try:
             return normal(body, self._limits.frame_bytes) == body
         except FrameError:

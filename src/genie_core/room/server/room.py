@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from genie_core.room.protocol.address import parse_address
 from genie_core.room.protocol.codec import whole_text
 from genie_core.room.protocol.events import (
     DIGEST_CHARS,
@@ -30,6 +31,7 @@ from genie_core.room.protocol.events import (
 from genie_core.room.protocol.founding import Founding
 from genie_core.room.protocol.frames import (
     BEQUEST_REF,
+    KNOWN,
     AcceptHosting,
     AnswerApproval,
     AnswerJoinRequest,
@@ -41,6 +43,8 @@ from genie_core.room.protocol.frames import (
     Entries,
     FetchFile,
     Hello,
+    InviteIssued,
+    IssueInvite,
     MemberTyping,
     Moderate,
     OfferHosting,
@@ -61,15 +65,18 @@ from genie_core.room.protocol.frames import (
     Suspending,
     Trouble,
     Typing,
+    VoidInvites,
     Welcome,
 )
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.protocol.names import check_name, fold_name, is_blank, skeletons
+from genie_core.room.security.founding import hash_in
 from genie_core.room.security.identity import Identity
+from genie_core.room.security.invite import Invite, write_invite
 from genie_core.room.security.invite_tokens import InviteTokens
 from genie_core.room.security.signing import PREVIOUS_BYTES
-from genie_core.room.server.admission import Admission
+from genie_core.room.server.admission import NO_INVITES, Admission
 from genie_core.room.server.counters import Counters
 from genie_core.room.server.file_requests import FileRequests
 from genie_core.room.server.handlers import (
@@ -80,7 +87,7 @@ from genie_core.room.server.handlers import (
     FrameHandlers,
 )
 from genie_core.room.server.log_window import LogWindow, ReadEvents
-from genie_core.room.server.moderation import PUT_OUT, Moderation
+from genie_core.room.server.moderation import PUT_OUT, PUT_OUT_WITH_ROLE, Moderation
 from genie_core.room.server.peers import BY_AGENTS, NEXT, Peer, PeerRegistry, Stage
 from genie_core.room.server.quotas import Quotas, StrangerQuotas
 from genie_core.room.server.recovery import EventRecovery
@@ -94,7 +101,7 @@ SUSPENDING: Final = "suspending"
 DROPPED: Final = {"slow": "too slow", "too_fast": "sent too much"}
 """Why a member left whom the room has dropped."""
 
-ROOMS_REASONS: Final = frozenset({PUT_OUT, *DROPPED.values()})
+ROOMS_REASONS: Final = frozenset({PUT_OUT, PUT_OUT_WITH_ROLE, *DROPPED.values()})
 """Reasons to leave that the room gives, not the person."""
 
 NOT_BY_AGENTS: Final = "an agent may read, write and attach files here, and nothing else"
@@ -151,7 +158,9 @@ class Room:
         )
         self.deed: HostRecord | None = None
         self._handlers = FrameHandlers(self.log, self.peers, self.quotas, self.files, self.limits)
-        self._moderation = Moderation(self.log, self.peers, self.quotas, self._leave)
+        self._moderation = Moderation(
+            self.log, self.peers, self.quotas, self._leave, self.admission.authority_changed
+        )
         self._recovery = EventRecovery(self.log, self.peers, self.quotas, self.limits)
         self._id = room
         self._title = title
@@ -309,6 +318,12 @@ class Room:
             case AnswerJoinRequest():
                 if self._moderation.has_authority(peer):
                     self.admission.answer_request(peer, frame, now)
+            case IssueInvite():
+                if self._moderation.has_authority(peer):
+                    self._issue_invite(peer, frame, now)
+            case VoidInvites():
+                if self._moderation.has_authority(peer):
+                    self.admission.void_invites(peer, now)
             case RecoverEvents(events=events):
                 self._recovery.recover(peer, events, now)
             case StoreFile() | Chunk() if self._handlers.is_silenced(peer):
@@ -318,6 +333,18 @@ class Room:
             case Bye(reason=reason):
                 self._say_goodbye(peer, reason, now)
 
+    def _issue_invite(self, peer: Peer, frame: IssueInvite, now: float) -> None:
+        deed = self.deed
+        if deed is None or not deed.pin:
+            self.peers.refuse(peer, "out_of_state", NO_INVITES)
+            return
+        made = self.admission.issue(peer, frame, now)
+        if made is not None:
+            places = tuple(map(parse_address, deed.addresses))
+            hash_ = hash_in(self._id)
+            invite = Invite(places, deed.pin, made.id, made.secret, self._title, hash_)
+            self.peers.reply(peer, InviteIssued(write_invite(invite)))
+
     def _is_agents(self, peer: Peer) -> bool:
         return peer.stage is Stage.JOINED and self.state.members.is_agent(peer.name)
 
@@ -326,6 +353,10 @@ class Room:
         peer.stage = Stage.LEAVING
         self.peers.mark_ready(peer)
         self._leave(peer, _persons_reason(reason), now)
+
+    def administer(self, frame: Moderate, now: float) -> str:
+        """Apply a measure in the host's name; return why it can't be, empty if it is."""
+        return self._moderation.administer(frame, now)
 
     # -- the log
 
@@ -372,8 +403,17 @@ class Room:
             self._trouble = text
             self._moderation.disk_fails(fails=bool(text))
             self.peers.mark_ready()  # those who are removed don't wait for the disk
-            for peer in self.peers.members:
-                self.peers.reply(peer, Trouble(text))
+            self._tell_trouble()
+
+    def fill(self, text: str) -> None:
+        """Accept no messages while the text says why no more may be written, and tell all members."""
+        if text != self.log.full:
+            self.log.full = text
+            self._tell_trouble()
+
+    def _tell_trouble(self) -> None:
+        for peer in self.peers.members:
+            self.peers.reply(peer, Trouble(self._trouble or self.log.full))
 
     def refuse_all(self, text: str) -> None:
         """Accept no frames and admit no members from now on, since the log can't be written."""
@@ -442,6 +482,8 @@ class Room:
         self._replace(name, joined.device)
         if not self._is_here_as(name, joined):
             self.log.record(name, joined, now)
+        if peer.invite is not None and peer.invite.role is not None:
+            self._moderation.give_role(name, peer.invite.role, peer.invite.by, now)
         peer.stage, peer.name, peer.device = Stage.JOINED, name, joined.device
         peer.position = max(0, min(hello.since, self.log.head))
         self.peers.join(peer)
@@ -455,12 +497,13 @@ class Room:
             self.log.head,
             self.limits,
             deed=self.deed,
+            knows=KNOWN,
         )
         self.peers.reply(peer, welcome)
-        if role == "host":
+        if self.state.administers(name):
             self.admission.resend_requests(peer)
-        if self._trouble:
-            self.peers.reply(peer, Trouble(self._trouble))
+        if trouble := self._trouble or self.log.full:
+            self.peers.reply(peer, Trouble(trouble))
         self._tell_of_end(peer, now)
 
     def _joined(self, peer: Peer, name: str, role: Role) -> MemberJoined:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import Final, Self, TypeAlias
+from typing import Final, Protocol, Self, TypeAlias
 
 from websockets.asyncio.server import Server
 
@@ -19,7 +19,7 @@ from genie_core.room.protocol.codec import ServerEncoder
 from genie_core.room.protocol.errors import ConnectionLost, FrameError
 from genie_core.room.protocol.events import Copied, Event, FileRef
 from genie_core.room.protocol.founding import Founding
-from genie_core.room.protocol.frames import ClientFrame, ServerFrame
+from genie_core.room.protocol.frames import ClientFrame, Moderate, ServerFrame
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.security.certificate import Certificate
@@ -30,6 +30,7 @@ from genie_core.room.server.file_requests import FileJob
 from genie_core.room.server.file_worker import FileWorker
 from genie_core.room.server.log import Superseded
 from genie_core.room.server.log_window import ReadEvents
+from genie_core.room.server.moderation import NOT_ON_DISK
 from genie_core.room.server.peer_writer import PeerWriter
 from genie_core.room.server.peers import ARRIVING, Peer, Stage
 from genie_core.room.server.quotas import Quotas, StrangerQuotas
@@ -89,6 +90,12 @@ Raises:
 """
 
 
+class KeepPasses(Protocol):
+    """Saves invite tokens soon; if some were voided, what was saved before must not count."""
+
+    def __call__(self, passes: InviteTokens, *, voids: bool = False) -> None: ...
+
+
 class RoomServer:
     """Serves a room to its members.
 
@@ -115,7 +122,7 @@ class RoomServer:
         identity: Identity | None = None,
         certificate: Certificate | None = None,
         passes: InviteTokens | None = None,
-        keep_passes: Callable[[InviteTokens], None] | None = None,
+        keep_passes: KeepPasses | None = None,
         ask: bool = False,
         trusts_loopback: bool = True,
         files: FileWorker | None = None,
@@ -155,7 +162,7 @@ class RoomServer:
         self._certificate = certificate
         self._passes = passes
         self._keep_passes = keep_passes
-        self._passes_used = 0
+        self._passes_kept = 0, 0
         self.host_token: Final = secrets.token_hex()
         """The token in the hello of the host's own client."""
         self._stall_timeout = stall_timeout
@@ -261,6 +268,28 @@ class RoomServer:
         self._local.add(task)
         task.add_done_callback(self._local.discard)
         return near
+
+    def fill(self, text: str) -> None:
+        """Accept no messages while the text says why no more may be written; "" accepts them."""
+        self.room.fill(text)
+        self._dispatch()
+
+    async def administer(self, frame: Moderate, within: float = 10.0) -> str:
+        """Apply a measure in the host's name and write it; return why it can't be, empty if it is.
+
+        Writing may take `within` seconds; the measure holds from now on in any case.
+        """
+        objection = self.room.administer(frame, self._clock())
+        self._dispatch()
+        if objection:
+            return objection
+        seq = self.room.log.head
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                await self._written_until(seq)
+        if self.room.log.durable < seq:
+            return NOT_ON_DISK.format(f"/{frame.measure} {frame.name[:64]}")
+        return ""
 
     def begin_suspending(self, within: float) -> int:
         """Take no more messages, and tell all members that `suspend` follows within so many seconds.
@@ -375,6 +404,7 @@ class RoomServer:
                 delay = min(delay * 2, RETRY_LONGEST)
             else:
                 delay = RETRY_FIRST
+                self._written.set()
                 self.room.trouble("")
                 self._dispatch()
         self._written.set()
@@ -394,9 +424,17 @@ class RoomServer:
 
     async def _all_written(self) -> None:
         while self.room.log.pending() and self._writes:
-            self._written.clear()
-            self._unwritten.set()
-            await self._written.wait()
+            await self._wait_for_disk()
+
+    async def _written_until(self, seq: int) -> None:
+        while self.room.log.durable < seq and self._writes:
+            await self._wait_for_disk()
+
+    async def _wait_for_disk(self) -> None:
+        """Wait for the next write."""
+        self._written.clear()
+        self._unwritten.set()
+        await self._written.wait()
 
     def _dispatch(self) -> None:
         """Carry out the effects of the last call to the room: send, write, handle files."""
@@ -406,10 +444,12 @@ class RoomServer:
                 writer.wake()
         if self.room.log.head > self.room.log.durable:
             self._unwritten.set()
-        if self.room.admission.passes_used > self._passes_used:
-            self._passes_used = self.room.admission.passes_used
+        used, voided = self.room.admission.passes_used, self.room.admission.passes_voided
+        if (used, voided) != self._passes_kept:
+            voids = voided != self._passes_kept[1]
+            self._passes_kept = used, voided
             if self._keep_passes is not None and self._passes is not None:
-                self._keep_passes(self._passes)
+                self._keep_passes(self._passes, voids=voids)
         if self._files is not None:
             for job in self.room.files.take_jobs():
                 self._files.take(job, self._file_done)

@@ -82,7 +82,7 @@ class Members:
     preferences: dict[str, str] = field(default_factory=dict)
 
     def present(self) -> list[Person]:
-        """The people in the room: the host first, then in order of arrival."""
+        """The people in the room: who has the host's role first, then in order of arrival."""
         here = [person for person in self.people.values() if person.present]
         return sorted(here, key=lambda person: (person.role != "host", person.since))
 
@@ -96,13 +96,21 @@ class Members:
         person = self.people.get(name)
         return person is not None and person.is_agent
 
+    def holds_host_role(self, name: str) -> bool:
+        """Whether a host gave this person the host's role, by any spelling of the name."""
+        return self.roles.get(fold_name(name)) == "host"
+
     def entitled(self, key: str) -> str | None:
-        """Return the name of the key's owner if they may host: a person and member who may speak."""
+        """Return the name of the key's owner if they may host: a person and member who may speak.
+
+        "host" is the role of former hosts, too; one who was given it administers the room, and must
+        be a member again to host it.
+        """
         name = self.owner_of(key)
         person = self.people.get(name or "")
         if name is None or person is None or person.role not in ("host", "member"):
             return None
-        if person.is_agent:
+        if person.is_agent or self.holds_host_role(name):
             return None
         folded = fold_name(name)
         return None if folded in self.muted or folded in self.banned else name
@@ -114,6 +122,7 @@ class Members:
             self.keys.setdefault(folded, key)
         self.muted.discard(folded)
         self.banned.pop(folded, None)
+        self._take_host_role(folded)
         self.empty()
 
     def rebind(self, name: str, key: str) -> None:
@@ -123,6 +132,19 @@ class Members:
         for person in self.people.values():
             if fold_name(person.name) == folded:
                 person.key, person.kind = key, ""
+
+    def take_host_roles(self) -> None:
+        """Take the host's role from all who were given it."""
+        for name in list(self.roles):
+            self._take_host_role(name)
+
+    def _take_host_role(self, name: str) -> None:
+        if self.roles.get(name) != "host":
+            return
+        del self.roles[name]
+        for person in self.people.values():
+            if fold_name(person.name) == name:
+                person.role = "member" if person.engine else "guest"
 
     def empty(self) -> None:
         for person in self.people.values():
@@ -193,6 +215,7 @@ class Members:
         match moderated.measure:
             case "ban":
                 self.banned[name] = self.keys.get(name, "")
+                self._take_host_role(name)
             case "pardon":
                 self.banned.pop(name, None)
             case "mute":

@@ -44,6 +44,7 @@ from genie_core.room.protocol.events import (
     tag,
 )
 from genie_core.room.protocol.founding import Founding
+from genie_core.room.protocol.names import fold_name
 from genie_core.room.security.chain import link_of
 from genie_core.room.state.costs import Costs
 from genie_core.room.state.members import Members, Person, Presence
@@ -252,7 +253,7 @@ class RoomState:
         return self.members.preferences
 
     def present(self) -> list[Person]:
-        """The people in the room: the host first, then in order of arrival."""
+        """The people in the room: who has the host's role first, then in order of arrival."""
         return self.members.present()
 
     def pending_for(self, owner: str) -> list[ToolApproval]:
@@ -298,6 +299,25 @@ class RoomState:
         if key and key == self.host_key:
             return self.host
         return self.members.owner_of(key)
+
+    def is_host(self, name: str) -> bool:
+        """Whether this is the host's name, by any spelling; never that of another with the role."""
+        return fold_name(name) == fold_name(self.host)
+
+    def administers(self, name: str) -> bool:
+        """Whether a person may moderate the room and invite: the host, or who has the host's role."""
+        return self.is_host(name) or (
+            self.members.holds_host_role(name) and fold_name(name) not in self.muted
+        )
+
+    def role_of(self, person: Person) -> str:
+        """Return a person's role in one word: an agent is one, unless it only reads.
+
+        A member who was given the host's role is a co-host, since the room has one host.
+        """
+        if person.is_agent and person.role != "observer":
+            return "agent"
+        return "co-host" if self.members.holds_host_role(person.name) else person.role
 
     def is_elsewhere(self, exchange: MessageThread, device: str) -> bool:
         """Whether another connected terminal of its handler is responsible for a run."""
@@ -406,6 +426,8 @@ class RoomState:
         self.sharing = False  # that is for each host to say, and was perhaps another one's word
         self.hostings.append(event.seq)
         self.hosts.add(hosted.host)
+        if hosted.copied:  # which its new host administers alone
+            self.members.take_host_roles()
         if hosted.copied and is_new_room:  # within one room a name never changes its key
             self.members.rebind(hosted.host, hosted.key)
         self.members.host(hosted.host, hosted.key)

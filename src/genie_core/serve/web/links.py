@@ -80,7 +80,7 @@ class WebLinks:
 
     def consume(self, link: WebLink, now: float) -> bool:
         """Count a use; False if the link ended after it was checked."""
-        return self._tokens[link.room].consume(link.id, now)
+        return self._tokens[link.room].consume(link.id, now) is not None
 
     def forget(self, room: WebRoom) -> None:
         """Void all links to a room."""

@@ -12,6 +12,9 @@ from genie_core.serve.served_room import ServedRoom
 from genie_core.serve.web.gateway import WebGateway
 from genie_core.serve.web.visitor import WebRole, WebRoom
 
+MOST_JOINS: Final = 100_000
+"""Uses of the invite behind a link, which has a limit of its own."""
+
 _ANY: Final = ("", "0.0.0.0", "::")  # noqa: S104 - compared with, not bound to
 
 
@@ -31,8 +34,9 @@ class Pages(WebGateway):
 
     def link_to(self, served: ServedRoom, lifetime: float, role: WebRole) -> str:
         """Make a link to a room for so many seconds, and the invite that its visitors come by."""
-        guest = None if role == "guest" else role
-        route = route_of(served.invite(role=guest, lifetime=lifetime))
+        given = None if role == "guest" else role
+        invite = served.invite(role=given, uses=MOST_JOINS, lifetime=lifetime)
+        route = route_of(invite)
         room = self._rooms.get(served.saved.id)
         if room is None:
             here = (self._here, *route.whereabouts)

@@ -100,6 +100,11 @@ class EventLog:
         return self._index.covered
 
     @property
+    def size(self) -> int:
+        """The length of the file in bytes."""
+        return self._index.size
+
+    @property
     def last(self) -> Event | None:
         """The last event on disk; None before the first."""
         return self._last

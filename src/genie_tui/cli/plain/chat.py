@@ -4,7 +4,7 @@ import asyncio
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Final
 
@@ -31,13 +31,15 @@ from genie_core.room.open.requests import NewRoom, OpenRequest
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.events import (
     ChangeBody,
+    Event,
+    Measure,
     MessageDeleted,
     MessageEdited,
     ReactionChanged,
 )
-from genie_core.room.protocol.frames import HostingOffered, JoinRequested
+from genie_core.room.protocol.frames import HostingOffered, InviteIssued, JoinRequested
 from genie_core.room.state.thread import MessageThread, ToolApproval
-from genie_core.room.text.events import author_line, because
+from genie_core.room.text.events import Restarts, author_line, because
 from genie_core.sessions.catalog import Catalog
 from genie_core.settings.load import SettingsSource
 from genie_core.settings.locations import Locations
@@ -53,6 +55,13 @@ from genie_tui.cli.plain.lines import (
 )
 from genie_tui.cli.plain.typed import typed_lines
 from genie_tui.cli.plain.visit import Item, Visit, complain, visit_room
+from genie_tui.commands.parse import (
+    InvalidArguments,
+    ModerationRequest,
+    read_invite,
+    read_reasoned,
+    read_role,
+)
 
 SHOWN: Final = 20
 """Earlier entries that are printed at the start."""
@@ -67,10 +76,23 @@ A line that is no command is a message; // begins one with a slash. /me TEXT act
 /msg NAME TEXT writes to one member, /ask TEXT to your agent; only they read it. Lines that are
 pasted with /msg, /ask, /reply or /edit belong to it. From a pipe, each line is one message.
 /allow N or /deny N REASON answers tool call N, /calls prints those that wait for you.
-/admit N or /refuse N answers join request N, /who lists the members.
+/admit N or /refuse N answers join request N, /who lists the members. Who has the host's role
+can /invite [--new] [--once] [--for 1h] [--as ROLE], /kick, /ban, /pardon, /mute and /unmute NAME,
+and /role NAME host|member|guest|observer.
 /stop stops your agents, /quit leaves.
 [N] begins an entry of the room. A line that begins with > continues the one before."""
 NOT_CONNECTED: Final = "Not done: not connected."
+NO_INVITE: Final = (
+    "There is no invite: the room is only for this machine, or all invites have ended."
+)
+
+_MEASURES: Final[dict[str, Measure]] = {
+    "/kick": "kick",
+    "/ban": "ban",
+    "/pardon": "pardon",
+    "/mute": "mute",
+    "/unmute": "unmute",
+}
 
 
 class Usage(GenieError):
@@ -156,6 +178,8 @@ class PlainRoom:
         self._printed: dict[int, str] = {}
         self._requests: dict[int, JoinRequested] = {}
         self._is_retrying = False
+        self._restarts = Restarts()
+        self._restarts.begin(joined.state)
 
     def welcome(self) -> Iterator[str]:
         joined, hosting = self._joined, self._joined.hosting
@@ -170,13 +194,19 @@ class PlainRoom:
         if isinstance(item, str):
             yield from self._typed(item)
         elif isinstance(item, EventsRecorded):
-            yield from entries_of(item.events, self._state)
+            yield from self._recorded(item.events)
         elif isinstance(item, ConnectionStatus):
             yield from self._connection(item)
         elif isinstance(item, JoinRequested):
             yield from self._join_request(item)
         else:
             yield from _news(item)
+
+    def _recorded(self, events: Iterable[Event]) -> Iterator[str]:
+        for event in events:
+            if not self._restarts.is_return(event):
+                yield from entries_of([event], self._state)
+            self._restarts.add(event)
 
     def questions(self) -> Iterator[str]:
         """Yield each tool call that waits and was not printed yet; then it may be answered."""
@@ -199,8 +229,10 @@ class PlainRoom:
 
     def _connection(self, status: ConnectionStatus) -> Iterator[str]:
         if status.state is ConnectionState.RETRYING:
+            if not self._is_retrying:
+                yield because("Connection: lost, and tried again", status.detail)
             self._is_retrying = True
-            yield because("Connection: lost, and tried again", status.detail)
+            self._requests.clear()  # the room repeats those that are open
         elif status.state is ConnectionState.ONLINE and self._is_retrying:
             self._is_retrying = False
             yield "Connection: there again."
@@ -236,7 +268,7 @@ class PlainRoom:
             else:
                 word, _, rest = line.partition(" ")
                 yield from self._command(word, rest.strip())
-        except GenieError as error:
+        except (GenieError, InvalidArguments) as error:
             yield f"Not done: {visible_line(str(error))}"
 
     def _say(self, text: str) -> None:
@@ -253,7 +285,8 @@ class PlainRoom:
             case "/who":
                 for person in self._state.present():
                     by = author_line(person.name, by_agent=person.is_agent)
-                    yield f"Here: {by} ({person.role}{', muted' if person.muted else ''})"
+                    role = self._state.role_of(person)
+                    yield f"Here: {by} ({role}{', muted' if person.muted else ''})"
             case "/stop":
                 yield f"Stopped: {joined.engine.stop()}"
             case "/me":
@@ -279,6 +312,12 @@ class PlainRoom:
                 yield self._answer(rest, allow=word == "/allow")
             case "/admit" | "/refuse":
                 yield self._let_in(rest, allow=word == "/admit")
+            case "/role":
+                yield from self._moderate(read_role(rest))
+            case _ if word in _MEASURES:
+                yield from self._moderate(read_reasoned(_MEASURES[word], rest))
+            case "/invite":
+                yield from self._invite(rest)
             case _:
                 yield f"There is no command {visible_line(word)}. /help lists all commands."
 
@@ -354,6 +393,33 @@ class PlainRoom:
         del self._requests[request.knock]
         return f"{'Admitted' if allow else 'Refused'} {visible_line(request.name)} ({number})."
 
+    def _moderate(self, request: ModerationRequest) -> Iterator[str]:
+        self._check_authority()
+        if not self._joined.hosting.moderate(
+            request.measure, request.name, role=request.role, reason=request.reason
+        ):
+            yield NOT_CONNECTED
+
+    def _invite(self, rest: str) -> Iterator[str]:
+        """Print an invite of a room that is hosted here, or ask the host for one."""
+        options, hosting = read_invite(rest), self._joined.hosting
+        self._check_authority()
+        if hosting.invites is not None:
+            make = hosting.invites.renew if options.new else hosting.invites.issue
+            if options.makes_one:
+                made = make(uses=options.uses, lifetime=options.lifetime, role=options.role)
+            else:
+                made = hosting.invites.invite
+            yield f"Invite: {made}" if made else NO_INVITE
+        elif not hosting.ask_for_invite(
+            uses=options.uses, lifetime=options.lifetime, role=options.role, new=options.new
+        ):
+            yield NOT_CONNECTED
+
+    def _check_authority(self) -> None:
+        if not self._state.administers(self._joined.name):
+            raise Usage(f"only the host may do that, and {self._state.host} is hosting")
+
 
 def _needed(text: str, usage: str) -> str:
     if not text.strip():
@@ -379,5 +445,7 @@ def _news(event: RoomEvent) -> Iterator[str]:
         case OtherHostsChanged(hosts=hosts) if hosts:
             names = ", ".join(map(visible_line, hosts))
             yield f"Note: also hosted by {names}; people see only what is said at their own host"
+        case InviteIssued(invite=invite):
+            yield f"Invite: {invite}"
         case HostingOffered(by=by):
             yield f"Note: {visible_line(by)} asks you to host this room; that needs the full program"

@@ -2,12 +2,15 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from time import time
 from typing import TYPE_CHECKING, Final
 
 from genie_core.errors import GenieError
 from genie_core.room.client.model import ConnectionState
-from genie_core.room.protocol.frames import HostingOffered, JoinRequested
+from genie_core.room.protocol.frames import HostingOffered, InviteIssued, JoinRequested
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.state.room_state import RoomState
 from genie_core.text.format import duration
@@ -16,7 +19,7 @@ from genie_tui.commands.context import RoomContext
 from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.keys import Scope
 from genie_tui.commands.parse import HeirsRequest, InviteOptions, ModerationRequest
-from genie_tui.screens.dialogs.invite import InviteScreen, Terms, renewed
+from genie_tui.screens.dialogs.invite import InviteScreen, Terms, renewed, terms_of
 from genie_tui.widgets.join_requests import Caller
 
 if TYPE_CHECKING:
@@ -26,6 +29,7 @@ logger = logging.getLogger(__name__)
 
 UNCONNECTED: Final = "Not connected: nothing was changed."
 SHOWN: Final = InviteOptions()
+ANOTHER: Final = InviteOptions(new=True)
 
 
 def invite(context: RoomContext, options: InviteOptions = SHOWN) -> None:
@@ -33,7 +37,7 @@ def invite(context: RoomContext, options: InviteOptions = SHOWN) -> None:
     joined = context.joined
     hosting = joined.hosting.invites
     if hosting is None:
-        context.warn(only_host(joined) or "Only the host can do that.")
+        _ask_for_invite(context, options)
         return
     try:
         if options.makes_one:
@@ -44,13 +48,60 @@ def invite(context: RoomContext, options: InviteOptions = SHOWN) -> None:
         context.warn(str(error))
         return
 
+    context.start(_note_shared(context, joined.saved), "shared")
+    renew = partial(renewed, hosting, ANOTHER, time())
+    _show_invite(context, renew, takes_invites=hosting.takes_invites)
+
+
+def _show_invite(
+    context: RoomContext, renew: Callable[[], Terms | None], *, takes_invites: bool = True
+) -> None:
     def remember(terms: Terms | None) -> None:
         context.invite_terms = terms or context.invite_terms
 
-    context.start(_note_shared(context, joined.saved), "shared")
+    joined = context.joined
     title, address = joined.state.title, joined.hosting.address
-    dialog = InviteScreen(hosting, title, address, context.invite_terms, context.clock)
+    dialog = InviteScreen(
+        renew,
+        title,
+        address,
+        context.invite_terms,
+        context.clock,
+        takes_invites=takes_invites,
+    )
     _ = context.screen.app.push_screen(dialog, remember)
+
+
+def _ask_for_invite(context: RoomContext, options: InviteOptions) -> None:
+    """Ask the host for an invite, as a member with the host's role; `show_issued` shows it."""
+    joined = context.joined
+    if objection := no_authority(joined):
+        context.warn(objection)
+        return
+    try:
+        is_asked = joined.hosting.ask_for_invite(
+            uses=options.uses, lifetime=options.lifetime, role=options.role, new=options.new
+        )
+    except GenieError as error:
+        context.warn(str(error))
+        return
+    if is_asked:
+        context.invite_asked = terms_of(options, time())
+    else:
+        context.warn(UNCONNECTED)
+
+
+def show_issued(context: RoomContext, issued: InviteIssued) -> None:
+    """Show the invite that the host has issued for this person, unless they asked for none."""
+    asked, context.invite_asked = context.invite_asked, None
+    if asked is None:
+        return
+    context.invite_terms = replace(asked, invite=issued.invite)
+    top = context.screen.app.screen
+    if isinstance(top, InviteScreen):
+        top.take(context.invite_terms)
+    else:
+        _show_invite(context, partial(_ask_for_invite, context, ANOTHER))
 
 
 async def _note_shared(context: RoomContext, saved: str) -> None:
@@ -87,7 +138,7 @@ def answer(context: RoomContext, caller: Caller, *, allow: bool) -> None:
 def moderate(context: RoomContext, request: ModerationRequest) -> None:
     """Kick, ban, pardon, mute or unmute a person, or change their role."""
     joined = context.joined
-    if objection := only_host(joined):
+    if objection := no_authority(joined):
         context.warn(objection)
     elif not joined.hosting.moderate(
         request.measure, request.name, role=request.role, reason=request.reason
@@ -97,7 +148,7 @@ def moderate(context: RoomContext, request: ModerationRequest) -> None:
 
 def share(context: RoomContext, on: bool) -> None:  # noqa: FBT001 - the command's one argument
     joined = context.joined
-    if objection := only_host(joined):
+    if objection := only_host(joined) if on else no_authority(joined):
         context.warn(objection)
     elif not joined.hosting.share(on):
         context.warn(UNCONNECTED)
@@ -140,11 +191,16 @@ def take_over(context: RoomContext) -> None:
 
 
 def only_host(joined: "JoinedRoom") -> str:
-    """Why this person has no authority; empty if they have."""
+    """Why this person may not do what only the host does; empty if they are the host."""
     host = joined.state.host
-    if not host or fold_name(joined.name) == fold_name(host):
+    if not host or joined.state.is_host(joined.name):
         return ""
     return f"Only the host may do that, and {host} is hosting."
+
+
+def no_authority(joined: "JoinedRoom") -> str:
+    """Why this person may not moderate and invite; empty if they have the host's role."""
+    return "" if joined.state.administers(joined.name) else only_host(joined)
 
 
 def cannot_take_over(joined: "JoinedRoom") -> str:
@@ -158,6 +214,8 @@ def cannot_take_over(joined: "JoinedRoom") -> str:
     if state.hosting and joined.connection.state is ConnectionState.ONLINE:
         return f"{state.host} is hosting. You can take over while they are away."
     turn = joined.turn(time())
+    if turn is None and state.members.holds_host_role(joined.name):
+        return "Who has the host's role moderates and invites, but doesn't host; a member can."
     if turn is None:
         return f"{state.host} has not named you among those who may host this room."
     if turn > 0:
@@ -176,7 +234,7 @@ def _is_banned(state: RoomState, name: str) -> bool:
 def _answer_named(context: RoomContext, name: str, *, allow: bool) -> None:
     joined = context.joined
     knocks = context.door.knocks_by(name)
-    if objection := only_host(joined):
+    if objection := no_authority(joined):
         context.warn(objection)
     elif not knocks:
         context.warn(f"There is no join request from {visible_line(name)}.")

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from time import time
 from typing import TYPE_CHECKING, Final
 
 from textual import work
@@ -13,6 +12,7 @@ from textual.widgets import Static
 
 from genie_core.errors import GenieError
 from genie_core.room.protocol.errors import InvalidInvite
+from genie_core.room.protocol.events import Role
 from genie_core.room.security.invite import read_invite
 from genie_core.text.format import clock_time
 from genie_core.text.safe import visible_line
@@ -43,6 +43,7 @@ class Terms:
     invite: str = ""
     once: bool = False
     until: str = ""
+    role: Role | None = None
 
     @property
     def text(self) -> str:
@@ -50,21 +51,38 @@ class Terms:
         who = "One person" if self.once else "Anyone who has it"
         when = f" until {self.until}" if self.until else ""
         how = ", once" if self.once else ""
-        return f"{who} can join as a member{how}{when}. Share it with no one else."
+        role = _ROLES[self.role]
+        return f"{who} can join {role}{how}{when}. Share it with no one else."
+
+
+_ROLES: Final[dict[Role | None, str]] = {
+    None: "as a member",
+    "host": "with the host's role",
+    "member": "as a member",
+    "guest": "as a guest",
+    "observer": "as an observer",
+}
 
 
 def renewed(hosting: "HostPresence", options: InviteOptions, now: float) -> Terms:
     """Create an invite, in place of all others if it is new; `now` is since the epoch."""
     make = hosting.renew if options.new else hosting.issue
-    invite = make(uses=1 if options.once else None, lifetime=options.lifetime)
+    invite = make(uses=options.uses, lifetime=options.lifetime, role=options.role)
+    return terms_of(options, now, invite)
+
+
+def terms_of(options: InviteOptions, now: float, invite: str = "") -> Terms:
+    """Return the terms of an invite that was just made with these options."""
     until = clock_time(now + options.lifetime) if options.lifetime else ""
-    return Terms(invite, options.once, until)
+    return Terms(invite, options.once, until, options.role)
 
 
 class InviteScreen(Dialog[Terms]):
     """Shows an invite and copies it at once. Returns its terms when closed.
 
-    It may differ from the invite that the host gives to everyone.
+    It may differ from the invite that the host gives to everyone. `renew` replaces all invites and
+    returns the terms of the new one; None if it comes later, by `take`. Without `takes_invites`,
+    there are no people who need one.
     """
 
     CSS_PATH = "invite.tcss"
@@ -72,14 +90,17 @@ class InviteScreen(Dialog[Terms]):
 
     def __init__(
         self,
-        hosting: "HostPresence",
+        renew: Callable[[], Terms | None],
         title: str,
         address: str,
         terms: Terms,
         clock: Callable[[], float],
+        *,
+        takes_invites: bool = True,
     ) -> None:
         super().__init__()
-        self._hosting = hosting
+        self._renew = renew
+        self._takes_invites = takes_invites
         self._title = title
         self._address = address
         self._terms = terms
@@ -122,11 +143,18 @@ class InviteScreen(Dialog[Terms]):
         ask = ConfirmScreen("Replace the invite?", text, "replace it", self._clock)
         if await self.app.push_screen_wait(ask):
             try:
-                self._terms = renewed(self._hosting, InviteOptions(new=True), time())
+                renewed = self._renew()
             except GenieError as error:
                 self.notify(str(error), severity="error")
-            self._show()
-            self.action_copy()
+            else:
+                if renewed is not None:
+                    self.take(renewed)
+
+    def take(self, terms: Terms) -> None:
+        """Show and copy another invite."""
+        self._terms = terms
+        self._show()
+        self.action_copy()
 
     def _show(self) -> None:
         invite = self._terms.invite
@@ -134,7 +162,7 @@ class InviteScreen(Dialog[Terms]):
         self.query_one("#invite-title", Static).update(f"Invite to {title}")
         none = _NO_INVITE.format(key=keymap_of(self).text(Scope.INVITE, "new"))
         self.query_one("#invite-string", Static).update(
-            invite or (none if self._hosting.takes_invites else _ONLY_HERE.format(self._port))
+            invite or (none if self._takes_invites else _ONLY_HERE.format(self._port))
         )
         self.query_one(DialogKeys).list(self._keys())
         about = self.query_one("#invite-about", Static)
@@ -149,7 +177,7 @@ class InviteScreen(Dialog[Terms]):
     def _keys(self) -> Content:
         """List the keys that do something: without an invite there is none to copy."""
         needless = set[str]() if self._terms.invite else {"copy"}
-        needless |= set() if self._hosting.takes_invites else {"renew"}
+        needless |= set() if self._takes_invites else {"renew"}
         listed = keymap_of(self).actions(Scope.INVITE)
         return key_list(each for each in listed if each.run not in needless)
 

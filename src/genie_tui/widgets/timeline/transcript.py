@@ -36,6 +36,7 @@ from genie_core.room.text.events import (
     PARKED_MARK,
     FileLine,
     QuoteLine,
+    Restarts,
     announcement,
     because,
     can_resume,
@@ -225,6 +226,7 @@ class LogEntries:
         self._files: dict[str, list[int]] = {}
         self._host = ""
         self._devices: dict[str, set[str]] = {}
+        self._restarts = Restarts()
         self._merged = 0  # the latest event that the entry before took up
         self._lost = (0, 0, "")  # first and last of the latest unreadable events, and why
 
@@ -265,6 +267,7 @@ class LogEntries:
         self.head = head
         if head == self._state.head:
             self._host = self._state.host
+            self._restarts.begin(self._state)
 
     def add(self, event: Event) -> None:
         """Append an entry for an event, if it is shown."""
@@ -289,6 +292,7 @@ class LogEntries:
             else:
                 self._append(entry, event.seq)
         self._track_devices(event)
+        self._restarts.add(event)
 
     def _is_hidden(self, event: Event) -> bool:
         """Whether an event is about a private message of others."""
@@ -452,6 +456,10 @@ class LogEntries:
                 return self._unreadable(event, why)
             case HostStarted(host=host) as hosted if self._host not in ("", host):
                 return DividerEntry(f"{visible_line(host)} hosts now{copied_from(hosted)}")
+            case HostStarted(host=host) if self._restarts.is_restart(event):
+                return self._note(event, "◇", f"{visible_line(host)} is hosting again")
+            case MemberJoined() if self._restarts.is_return(event) and not self._caveat(event):
+                return None
         line = announcement(event, self._devices)
         if line is not None and (moves := self._moves(event)):
             return replace(self._note(event, *line), moves=moves)

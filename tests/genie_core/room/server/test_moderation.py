@@ -129,7 +129,6 @@ def test_nobody_is_no_target_either(meeting: Meeting) -> None:
         ("pardon", None, "not banned"),
         ("unmute", None, "not muted"),
         ("role", None, "roles"),
-        ("role", "host", "/host"),
     ],
 )
 def test_what_changes_nothing_is_refused(
@@ -506,3 +505,33 @@ def test_what_somebody_prefers_stays_when_they_are_muted_and_come_back(meeting: 
     again = meeting.joined("alice", engine=True, signature=b"s")
     assert only_refusal(meeting.tell(again, SetPreferences("at length"))).code == "not_allowed"
     assert meeting.room.state.preferences["alice"] == "in short"
+
+
+# -- measures of the program that hosts
+
+
+def test_a_program_applies_measures_in_the_hosts_name(meeting: Meeting) -> None:
+    assert meeting.room.administer(Moderate("role", "Bob", "host"), meeting.now) == ""
+    assert meeting.room.administer(Moderate("ban", "alice", reason="spam"), meeting.now) == ""
+    meeting.commit()
+    by = [event.by for event in meeting.written if isinstance(event.body, MemberModerated)]
+    assert by == ["hana", "hana"]
+    assert meeting.room.state.people["bob"].role == "host"
+    assert "alice" in meeting.room.state.banned
+    assert only_refusal(meeting.pull(meeting.alice)).code == "banned"
+
+
+@pytest.mark.parametrize(
+    ("frame", "why"),
+    [
+        (Moderate("kick", "hana"), "the host can't be the target"),
+        (Moderate("role", "hana", "host"), "the host can't be the target"),
+        (Moderate("kick", "zoe"), "no one called zoe was ever here"),
+        (Moderate("role", "bob"), "there are the roles"),
+        (Moderate("pardon", "bob"), "bob is not banned"),
+    ],
+)
+def test_a_program_is_told_what_can_not_be(meeting: Meeting, frame: Moderate, why: str) -> None:
+    head = meeting.room.state.head
+    assert why in meeting.room.administer(frame, meeting.now)
+    assert meeting.room.state.head == head

@@ -621,3 +621,21 @@ async def test_local_connections_that_begin_while_it_closes_do_not_hold_it_up() 
         for link in (early, server.connect_local()):
             with pytest.raises(ConnectionLost):
                 await link.receive()
+
+
+async def test_a_measure_of_the_program_is_done_when_it_is_on_disk() -> None:
+    sink = FailingSink()
+    async with room_server(sink) as server:
+        address = await server.listen(port=0)
+        async with participant(ws_connector(str(address)), "bob") as bob:
+            await bob.seen.online()
+            assert await server.administer(Moderate("mute", "bob")) == ""
+            assert isinstance(sink.events[-1].body, MemberModerated)
+            sink.broken = True
+            why = await server.administer(Moderate("kick", "bob"), within=0.1)
+            assert "/kick bob holds while this room is open" in why
+            assert (
+                await server.administer(Moderate("kick", "zoe"))
+                == "no one called zoe was ever here"
+            )
+            sink.broken = False

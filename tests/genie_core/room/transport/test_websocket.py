@@ -171,7 +171,9 @@ async def test_a_used_up_invite_opens_nothing_and_takes_nothing_from_who_used_it
     ticket = InviteSecret(invite.id, invite.secret)
     kept: list[InviteTokens] = []
     me = Identity.generate()
-    async with hosted(certificate, passes=passes, keep_passes=kept.append) as (_, address):
+    async with hosted(
+        certificate, passes=passes, keep_passes=lambda passes, voids=False: kept.append(passes)
+    ) as (_, address):
         connector = tls_connector(address, certificate.pin)
         async with participant(connector, "bob", ticket=ticket, identity=me) as bob:
             await bob.seen.online()

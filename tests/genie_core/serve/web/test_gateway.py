@@ -415,6 +415,10 @@ async def test_the_rooms_of_a_service_are_joined_by_links_of_their_own(tmp_path:
         assert "bob" not in second.server.state.people
         async with bob.tab() as tab:
             await until(tab, lambda seen: any(each.get("title") == "First" for each in seen))
+        reading = service.web_link(second.saved.id, 60.0, "observer")
+        for name in ("dora", "emil"):
+            assert (await Browser(reading).enter(name)).status_code == 200
+            assert second.server.state.people[name].role == "observer"
         await service.archive(first.saved.id)
         assert (await Browser(bob.link).enter("eve")).status_code == 403
         assert (await bob.ask("visit")).json() == {"here": False}

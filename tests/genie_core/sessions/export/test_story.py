@@ -24,7 +24,7 @@ from genie_core.room.protocol.events import (
 from genie_core.room.state.room_state import WINDOW
 from genie_core.room.text.events import CUT, CUT_MARK
 from genie_core.sessions.export.story import Passage, story
-from genie_tui.cli.plain_log import lines
+from genie_tui.cli.plain.log import lines
 
 
 def told(log: RoomLog, first: int = 1) -> list[str]:

@@ -224,6 +224,7 @@ def test_a_connection_that_is_lost_comes_back(room: PlainRoom) -> None:
     assert list(room.take(online)) == []
     lost = ConnectionStatus(ConnectionState.RETRYING, "timeout")
     assert list(room.take(lost)) == ["Connection: lost, and tried again: timeout"]
+    assert list(room.take(lost)) == []
     assert list(room.take(online)) == ["Connection: there again."]
 
 

@@ -18,11 +18,13 @@ from tests.genie_tui.scripted_room import (
 from textual import on
 from textual.message import Message
 from textual.pilot import Pilot
+from textual.widgets import Static
 
 import genie_tui.app
 from genie_core.room.client.events import OtherHostsChanged
 from genie_core.room.client.model import ConnectionState, ConnectionStatus, NextStep, SessionEnded
 from genie_core.room.open.requests import NewRoom
+from genie_core.room.protocol.errors import InvitesUnknown
 from genie_core.room.protocol.events import (
     HostStarted,
     MemberJoined,
@@ -31,10 +33,16 @@ from genie_core.room.protocol.events import (
     RoomCreated,
     RoomSuspended,
 )
-from genie_core.room.protocol.frames import HostingAccepted, HostingOffered, JoinRequested
+from genie_core.room.protocol.frames import (
+    HostingAccepted,
+    HostingOffered,
+    InviteIssued,
+    JoinRequested,
+)
 from genie_core.room.protocol.host_record import HostRecord
 from genie_tui.app import GenieApp
 from genie_tui.commands.handlers.host import cannot_take_over, only_host
+from genie_tui.screens.dialogs.invite import InviteScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.banner import Banner
 from genie_tui.widgets.composer.composer import Composer
@@ -121,6 +129,75 @@ async def test_others_have_no_authority(member: ScriptedJoinedRoom) -> None:
             order(screen, text)
             await until(pilot, lambda: "alice is hosting" in notes(pilot))
         assert (member.moderations, member.shares, member.offers) == ([], [], [])
+
+
+@pytest.fixture
+def holder(member: ScriptedJoinedRoom) -> ScriptedJoinedRoom:
+    """Bob, to whom alice gave her role."""
+    member.feed(MemberModerated("role", "bob", "host"), by="alice")
+    return member
+
+
+async def test_a_member_with_the_hosts_role_has_authority(holder: ScriptedJoinedRoom) -> None:
+    async with in_room(holder) as (screen, pilot):
+        order(screen, "/kick carol too loud")
+        await until(pilot, lambda: holder.moderations == [("kick", "carol", None, "too loud")])
+        order(screen, "/share off")
+        await until(pilot, lambda: holder.shares == [False])
+        holder.emit(CAROL)
+        await until(pilot, lambda: screen.query_one(JoinRequests).callers == (CAROL,))
+        order(screen, "/admit carol")
+        await until(pilot, lambda: holder.admissions == [(7, True)])
+
+
+async def test_but_not_over_what_is_the_hosts_alone(holder: ScriptedJoinedRoom) -> None:
+    async with in_room(holder) as (screen, pilot):
+        for text in ("/share on", "/host carol", "/heirs none"):
+            pilot.app.clear_notifications()
+            order(screen, text)
+            await until(pilot, lambda: "alice is hosting" in notes(pilot))
+        assert (holder.shares, holder.offers) == ([], [])
+
+
+async def test_open_requests_are_forgotten_until_the_room_repeats_them(
+    holder: ScriptedJoinedRoom,
+) -> None:
+    async with in_room(holder) as (screen, pilot):
+        door = screen.query_one(JoinRequests)
+        holder.emit(CAROL)
+        holder.emit(HostingOffered("alice"))
+        await until(pilot, lambda: len(door.callers) == 2)
+        holder.emit(ConnectionStatus(ConnectionState.RETRYING, "connection lost", retry_in=1.0))
+        await until(pilot, lambda: door.callers == (HostingOffered("alice"),))
+
+
+async def test_an_invite_is_asked_of_the_host_and_shown_when_it_comes(
+    holder: ScriptedJoinedRoom,
+) -> None:
+    async with in_room(holder) as (screen, pilot):
+        holder.emit(InviteIssued("genie1-unasked"))
+        order(screen, "/invite --as observer")
+        await until(pilot, lambda: holder.invites_asked == [(1, None, "observer", False)])
+        assert pilot.app.screen is screen
+        holder.emit(InviteIssued("genie1-first"))
+        await until(pilot, lambda: isinstance(pilot.app.screen, InviteScreen))
+        await until(pilot, lambda: pilot.app.clipboard == "genie1-first")
+        holder.emit(InviteIssued("genie1-unasked"))
+        order(screen, "/invite --new")
+        await until(pilot, lambda: len(holder.invites_asked) == 2)
+        holder.emit(InviteIssued("genie1-second"))
+        await until(pilot, lambda: pilot.app.clipboard == "genie1-second")
+        about = pilot.app.screen.query_one("#invite-about", Static)
+        assert "as a member" in str(about.render())
+
+
+async def test_an_old_program_of_the_host_issues_none_for_others(
+    holder: ScriptedJoinedRoom,
+) -> None:
+    holder.invite_error = InvitesUnknown("alice")
+    async with in_room(holder) as (screen, pilot):
+        order(screen, "/invite")
+        await until(pilot, lambda: "ask alice" in notes(pilot))
 
 
 async def test_without_a_connection_nothing_is_changed(host: ScriptedJoinedRoom) -> None:

@@ -32,7 +32,7 @@ from genie_core.room.protocol.events import (
     Stage,
     UnreadableEvent,
 )
-from genie_core.room.text.events import CUT
+from genie_core.room.text.events import CUT, RETURN
 from genie_tui.widgets.timeline.history_pages import known_events
 from genie_tui.widgets.timeline.transcript import (
     GROUPED,
@@ -244,11 +244,53 @@ def test_another_host_divides_the_conversation() -> None:
         "ann is hosting",
         "the room was handed over to bob",
         "bob hosts now",
-        "bob is hosting",
+        "bob is hosting again",
     ]
     assert [entry.text for entry in entries(log) if isinstance(entry, DividerEntry)] == [
         "bob hosts now"
     ]
+
+
+def test_those_who_come_back_after_a_restart_of_the_host_are_not_announced() -> None:
+    log = RoomLog()
+    log.add(RoomCreated("r1", "Garden"))
+    log.add(HostStarted("service"))
+    for name in ("ann", "bob"):
+        log.add(MemberJoined("member", device="one"), name)
+    seen = LogEntries(log.state)
+    seen.read(known_events(log.state), head=log.state.head)
+    before = len(log.events)
+    log.add(HostStarted("service"))
+    for name in ("bob", "eve", "ann", "ann"):
+        log.add(MemberJoined("member", device="two" if name == "ann" else "one"), name)
+    log.add(RoomSuspended())
+    log.add(HostStarted("service"))
+    log.add(MemberJoined("member", device="one"), "bob")
+    for event in log.events[before:]:
+        seen.add(event)
+    for shown in (entries(log), seen.entries):
+        assert [entry.text for entry in shown if isinstance(entry, NoteEntry)][-6:] == [
+            "service is hosting again",
+            "eve joined",
+            "ann joined at another terminal",
+            "the room was suspended",
+            "service is hosting",
+            "bob joined",
+        ]
+
+
+def test_who_comes_back_long_after_a_restart_is_announced() -> None:
+    log = RoomLog()
+    log.add(HostStarted("service"))
+    log.add(MemberJoined("member"), "bob")
+    log.add(HostStarted("service"))
+    late = replace(log.add(MemberJoined("member"), "bob"), at=log.events[0].at + 10 * RETURN)
+    transcript = LogEntries(log.state)
+    for event in (*log.events[:-1], late):
+        transcript.add(event)
+    last = transcript.entries[-1]
+    assert isinstance(last, NoteEntry)
+    assert last.text == "bob joined"
 
 
 def test_a_new_host_after_what_was_known_divides_too() -> None:

@@ -18,7 +18,7 @@ from genie_core.room.protocol.events import (
     QuotedLine,
     RoomCreated,
 )
-from genie_tui.cli.plain_log import lines
+from genie_tui.cli.plain.log import lines
 
 MORNING = 1_795_251_600.0  # 2026-11-21 09:00 UTC
 

@@ -1,0 +1,1 @@
+"""Administering a running service: requests, the socket and the network, and the client's side."""

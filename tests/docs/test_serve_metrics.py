@@ -1,0 +1,39 @@
+"""The table of metrics in docs/serve.md names what a service publishes, and as what."""
+
+import re
+from pathlib import Path
+
+from prometheus_client.parser import text_string_to_metric_families
+from tests.genie_core.serve.test_http import ANYWHERE, ask
+from tests.genie_core.serve.test_service import serving
+
+from genie_core.serve.http import serve_ops
+
+PAGE = Path(__file__).parents[2] / "docs" / "serve.md"
+
+
+async def test_the_table_of_metrics_is_complete_and_right(tmp_path: Path) -> None:
+    async with serving(tmp_path) as service, serve_ops(service, ANYWHERE) as ops:
+        _, text = await ask(ops, "/metrics")
+    families = list(text_string_to_metric_families(text))
+    published = {
+        family.name + ("_total" if family.type == "counter" else ""): family.type
+        for family in families
+    }
+    page = PAGE.read_text()
+    rows = re.findall(r"^\| `(genie_\w+)` \| (\w+) \|", page, re.MULTILINE)
+    own = {name: kind for name, kind in published.items() if name.startswith("genie_")}
+    assert dict(rows) == own
+    assert len(rows) == len(own)
+    process = set(re.findall(r"`(process_\w+)`", page))
+    assert process == {name for name in published if name.startswith("process_")}
+
+
+async def test_the_states_and_labels_that_it_names_exist(tmp_path: Path) -> None:
+    async with serving(tmp_path) as service, serve_ops(service, ANYWHERE) as ops:
+        _, text = await ask(ops, "/metrics")
+    values = set(re.findall(r'="(\w+)"', text))
+    table = "".join(re.findall(r"^\| `genie_.*$", PAGE.read_text(), re.MULTILINE))
+    named = set(re.findall(r"`([a-z_]+)`", table)) - {"by", "version", "state", "reason"}
+    named = {each for each in named if not each.startswith("genie_")}
+    assert named <= values

@@ -1,0 +1,96 @@
+"""The metrics of a service say what happens in its rooms, and to no one whose rooms they are."""
+
+from contextlib import suppress
+from pathlib import Path
+
+from prometheus_client.parser import text_string_to_metric_families
+from tests.genie_core.room.doubles import tls_connector
+from tests.genie_core.serve.test_http import ANYWHERE, ask
+from tests.genie_core.serve.test_service import LOCAL, ended, is_online, joining, places, serving
+
+from genie_core.room.protocol.address import Address
+from genie_core.room.protocol.errors import ConnectionLost
+from genie_core.room.protocol.frames import Typing
+from genie_core.room.security.invite import read_invite
+from genie_core.serve.http import serve_ops
+from genie_core.serve.service import Service
+
+
+async def scrape(ops: Address) -> dict[str, float]:
+    """Return all samples by name and label."""
+    _, text = await ask(ops, "/metrics")
+    return {
+        " ".join([sample.name, *sample.labels.values()]): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+async def test_members_who_talk_and_strangers_who_are_refused_are_counted(tmp_path: Path) -> None:
+    async with serving(tmp_path) as service, serve_ops(service, ANYWHERE) as ops:
+        room, other = await service.create("Secret plans"), await service.create("Other")
+        await service.archive(other.saved.id)
+        invite = room.invite()
+        before = await scrape(ops)
+        async with joining(invite, "ann") as ann, joining(invite, "bob", device="d1") as bob:
+            await ann.seen.online()
+            await bob.seen.online()
+            ann.client.messages.send("hello")
+            await bob.seen.until(lambda seen: seen.texts)
+            async with joining(invite, "eve", ticket=None) as eve:
+                await eve.seen.until(ended)
+            found = read_invite(invite)
+            link = await tls_connector(found.addresses[0], found.pin)()
+            await link.send([Typing()])
+            with suppress(ConnectionLost):
+                while True:
+                    await link.receive()
+            async with joining(invite, "bob", identity=bob.identity, device="d1") as again:
+                await again.seen.online()
+                await bob.seen.until(ended)
+                now = await scrape(ops)
+        assert (now["genie_rooms open"], now["genie_rooms archived"]) == (1, 1)
+        assert now["genie_members"] == 2
+        assert now["genie_connections"] >= 2
+        assert now["genie_joins_total"] == 3
+        assert now["genie_refusals_total no_invite"] == 1
+        assert now["genie_refusals_total out_of_state"] == 1
+        assert now["genie_refusals_total crowded_out"] == 0
+        assert now["genie_evictions_total replaced"] == 1
+        assert now["genie_evictions_total slow"] == 0
+        events = now["genie_events_total"] - before["genie_events_total"]
+        assert events >= 3
+        assert now["genie_append_seconds_count"] <= now["genie_events_total"]
+        assert now["genie_append_seconds_count"] == now["genie_append_seconds_bucket +Inf"]
+        assert now["genie_append_seconds_sum"] > 0
+        assert now["process_open_fds"] > 0
+
+
+async def test_no_room_and_no_person_is_named(tmp_path: Path) -> None:
+    async with serving(tmp_path) as service, serve_ops(service, ANYWHERE) as ops:
+        room = await service.create("Secret plans")
+        async with joining(room.invite(), "annabel") as ann:
+            await ann.seen.online()
+            _, text = await ask(ops, "/metrics")
+    assert "genie_members 1.0" in text
+    for name in ("annabel", "Secret", room.saved.id, *room.ids):
+        assert name not in text
+
+
+async def test_members_count_until_they_leave(tmp_path: Path) -> None:
+    async with serving(tmp_path) as service, serve_ops(service, ANYWHERE) as ops:
+        room = await service.create("Standup")
+        async with joining(room.invite(), "ann") as ann, joining(room.invite(), "bob") as bob:
+            await ann.seen.online()
+            await bob.seen.online()
+            assert is_online(bob.seen)
+            assert (await scrape(ops))["genie_members"] == 2
+        await service.archive(room.saved.id)
+        now = await scrape(ops)
+        assert (now["genie_members"], now["genie_connections_behind"]) == (0, 0)
+
+
+async def test_metrics_are_there_before_a_service_starts(tmp_path: Path) -> None:
+    async with serve_ops(Service(LOCAL, places(tmp_path)), ANYWHERE) as ops:
+        now = await scrape(ops)
+    assert now["genie_rooms open"] == now["genie_connections"] == now["genie_events_total"] == 0
