@@ -12,6 +12,7 @@ from benchmarks import (
     start,
     tool_definitions,
     tool_servers,
+    web,
 )
 from benchmarks.coding import command as coding
 from benchmarks.engine import command as engine
@@ -35,6 +36,7 @@ ALL = {
     "sessions": sessions.main,
     "holding": holding.main,
     "tool_servers": tool_servers.main,
+    "web": web.main,
 }
 
 
