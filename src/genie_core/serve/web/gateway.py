@@ -107,7 +107,7 @@ class Say(msgspec.Struct, tag="say", forbid_unknown_fields=True):
 
     id: Annotated[str, msgspec.Meta(min_length=1, max_length=40)]
     text: str
-    reply: Annotated[int, msgspec.Meta(ge=0)] = 0
+    reply: Annotated[int, msgspec.Meta(ge=0, lt=2**53)] = 0
 
 
 class Typing(msgspec.Struct, tag="typing", forbid_unknown_fields=True):
@@ -294,7 +294,7 @@ class WebGateway:
             await visitor.enter()
         except RoomError as error:
             return _error(409, str(error))
-        if not self._links.consume(link, self._clock()):
+        if self._server is None or not self._links.consume(link, self._clock()):
             await visitor.leave()
             return _error(403, NO_LINK)
         secret = self._visits.begin(link, visitor, self._clock())

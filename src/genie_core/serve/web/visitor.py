@@ -332,6 +332,10 @@ class Visitor:
                 pass  # `_run` tells why
             case ConnectionStatus(state=ConnectionState.CONNECTING, detail=""):
                 pass  # what comes of the attempt is told
+            case ConnectionStatus(state=ConnectionState.RETRYING, detail=detail):
+                logger.info("a visitor is not connected: %s", detail)  # it may name addresses
+                self._show(Status(ConnectionState.RETRYING.value))
+                self._settled.set()
             case ConnectionStatus(state=state, detail=detail, closing_in=closing):
                 self._show(Status(state.value, _told(detail), closing))
                 self._settled.set()
@@ -446,10 +450,11 @@ class Visitor:
     def update(self, tab: Tab) -> Update:
         """Return what a tab lacks, and move it on.
 
-        While the person is not in the room, that is their status only.
+        While the person is not in the room, or its past is still arriving, that is their status only.
         """
         feed, state, welcome = self._feed, self._feed.state, self._welcome
-        if welcome is None or self.status.state != ConnectionState.ONLINE.value:
+        is_online = self.status.state == ConnectionState.ONLINE.value
+        if welcome is None or self._unchecked or not is_online:
             return Update(tab.feed, tab.since, status=_if_new(tab, self.status))
         is_new = tab.feed != feed.id or tab.since < tab.floor < feed.dropped
         if is_new:
