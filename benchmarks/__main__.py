@@ -13,6 +13,7 @@ from benchmarks import (
     start,
     tool_definitions,
     tool_servers,
+    web,
 )
 from benchmarks.coding import command as coding
 from benchmarks.engine import command as engine
@@ -39,6 +40,7 @@ ALL = {
     "holding": holding.main,
     "service_backup": service_backup.main,
     "tool_servers": tool_servers.main,
+    "web": web.main,
 }
 
 

@@ -31,6 +31,8 @@ from genie_core.serve.errors import CannotServe, NoSuchRoom, RoomUnavailable
 from genie_core.serve.served_room import PASSES, ROOM, RoomHost, ServedRoom, ids_of, share_record
 from genie_core.serve.shards import ELSEWHERE, Shards
 from genie_core.serve.stores.store import SharedStore
+from genie_core.serve.web.pages import Pages
+from genie_core.serve.web.visitor import WebRole
 from genie_core.sessions.catalog import Catalog, Listing, extent
 from genie_core.sessions.lock import SessionInUse, hold
 from genie_core.sessions.session import SavedSession
@@ -87,6 +89,7 @@ class Service:
         self.counters: Final = Counters()
         self.quota: Final = DiskQuota(config.limits)
         self.is_serving = False
+        self.pages: Pages | None = None
         self._clock = clock
         self._rooms: dict[str, ServedRoom] = {}
         self._hosts: tuple[str, ...] = ()
@@ -174,6 +177,10 @@ class Service:
             self._guests.start()
             resources.push_async_callback(self._guests.aclose)
         await listener.listen(sock=sock)
+        if config.web is not None:
+            self.pages = Pages(config.web, self.address, certificate.pin, self._clock)
+            await self.pages.start()
+            resources.push_async_callback(self.pages.stop)
         self.is_serving = True
         logger.info("members can join at %s", self.address, extra={"rooms": len(self._rooms)})
         if not self.host.addresses:
@@ -268,6 +275,17 @@ class Service:
             self.archived.pop(room, None)
             self.problems.pop(room, None)
 
+    def web_link(self, room: str, lifetime: float, role: WebRole = "guest") -> str:
+        """Make a link by which people join an open room in a browser, for so many seconds.
+
+        Raises:
+            NoSuchRoom: there is none.
+            RoomUnavailable: the service has no page.
+        """
+        if self.pages is None:
+            raise RoomUnavailable("this service has no page; add [web] to its configuration")
+        return self.pages.link_to(self.room(room), lifetime, role)
+
     async def open_room(self, room: str) -> ServedRoom:
         """Open a room that this process is to host; its folder is here.
 
@@ -355,6 +373,8 @@ class Service:
             return
         if self._shards is not None:
             self._shards.unwatch(room)
+        if self.pages is not None:
+            await self.pages.close_room(room)
         try:
             if self._guests is not None:
                 await self._guests.leave(room)
