@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from weakref import WeakValueDictionary
 
 from genie_core.errors import GenieError
@@ -25,12 +25,14 @@ from genie_core.room.server.counters import Counters
 from genie_core.room.server.listener import HALF_OPEN, RoomListener
 from genie_core.room.transport.websocket import bind
 from genie_core.runtime.tasks import start_task
-from genie_core.serve.config import ServeConfig, ServiceLimits
+from genie_core.serve.config import GuestsTable, ServeConfig, ServiceLimits
 from genie_core.serve.disk_quota import DiskQuota
 from genie_core.serve.errors import CannotServe, NoSuchRoom, RoomUnavailable
 from genie_core.serve.served_room import PASSES, ROOM, RoomHost, ServedRoom, ids_of, share_record
 from genie_core.serve.shards import ELSEWHERE, Shards
 from genie_core.serve.stores.store import SharedStore
+from genie_core.serve.web.pages import Pages
+from genie_core.serve.web.visitor import WebRole
 from genie_core.sessions.catalog import Catalog, Listing, extent
 from genie_core.sessions.lock import SessionInUse, hold
 from genie_core.sessions.session import SavedSession
@@ -38,6 +40,9 @@ from genie_core.sessions.trash import trash
 from genie_core.settings.locations import Locations
 from genie_core.storage.atomic import make_private_folder
 from genie_core.storage.errors import StorageError, disk_access
+
+if TYPE_CHECKING:
+    from genie_core.serve.guests import GuestAgents
 
 OPENED_AT_ONCE: Final = 8
 
@@ -84,6 +89,7 @@ class Service:
         self.counters: Final = Counters()
         self.quota: Final = DiskQuota(config.limits)
         self.is_serving = False
+        self.pages: Pages | None = None
         self._clock = clock
         self._rooms: dict[str, ServedRoom] = {}
         self._hosts: tuple[str, ...] = ()
@@ -93,6 +99,7 @@ class Service:
         self._shards: Shards | None = None
         if store is not None and config.store is not None:
             self._shards = Shards(store, config.store.shards, locations.sessions, self)
+        self._guests: GuestAgents | None = None
         self.host: RoomHost
         self.listener: RoomListener
         self.address: Address
@@ -153,6 +160,8 @@ class Service:
             self.store,
         )
         self._hosts = await self._look_around()
+        if config.guests is not None:
+            self._guests = await self._guest_agents(config.guests)
         if self._shards is not None and self.store is not None:
             listener.elsewhere = ELSEWHERE
             await self.store.check()
@@ -164,7 +173,14 @@ class Service:
         else:
             resources.push_async_callback(self._close_all, ServedRoom.close)
             await self._open_all(await asyncio.to_thread(self._listings))
+        if self._guests is not None:
+            self._guests.start()
+            resources.push_async_callback(self._guests.aclose)
         await listener.listen(sock=sock)
+        if config.web is not None:
+            self.pages = Pages(config.web, self.address, certificate.pin, self._clock)
+            await self.pages.start()
+            resources.push_async_callback(self.pages.stop)
         self.is_serving = True
         logger.info("members can join at %s", self.address, extra={"rooms": len(self._rooms)})
         if not self.host.addresses:
@@ -259,6 +275,17 @@ class Service:
             self.archived.pop(room, None)
             self.problems.pop(room, None)
 
+    def web_link(self, room: str, lifetime: float, role: WebRole = "guest") -> str:
+        """Make a link by which people join an open room in a browser, for so many seconds.
+
+        Raises:
+            NoSuchRoom: there is none.
+            RoomUnavailable: the service has no page.
+        """
+        if self.pages is None:
+            raise RoomUnavailable("this service has no page; add [web] to its configuration")
+        return self.pages.link_to(self.room(room), lifetime, role)
+
     async def open_room(self, room: str) -> ServedRoom:
         """Open a room that this process is to host; its folder is here.
 
@@ -346,12 +373,23 @@ class Service:
             return
         if self._shards is not None:
             self._shards.unwatch(room)
+        if self.pages is not None:
+            await self.pages.close_room(room)
         try:
+            if self._guests is not None:
+                await self._guests.leave(room)
             await close()
         except GenieError as error:
             logger.warning("the room %s was closed in disorder: %s", room, error)
         except Exception:  # the others must be closed as well
             logger.exception("closing the room %s failed", room)
+
+    async def _guest_agents(self, table: GuestsTable) -> "GuestAgents":
+        from genie_core.serve.guests import GuestAgents  # engines are of no use to others
+
+        guests = GuestAgents(table, self.host.name, self.identity, self.locations, self.rooms)
+        await asyncio.to_thread(guests.check)
+        return guests
 
     async def _close_all(self, close: Callable[[ServedRoom], Awaitable[None]]) -> None:
         async with asyncio.TaskGroup() as tasks:

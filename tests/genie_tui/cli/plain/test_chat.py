@@ -294,6 +294,12 @@ def keyboard(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]
     os.close(source)
 
 
+def test_a_guest_whom_no_agent_answers_is_told(scene: Scene) -> None:
+    scene.joined.name = "eve"
+    scene.joined.feed(HostStarted("service"), MemberJoined("guest"), by="eve")
+    assert list(PlainRoom(scene.joined).welcome())[1] == "No agent answers guests here."
+
+
 async def test_a_chat_begins_with_the_last_entries_and_open_questions(
     scene: Scene, keyboard: Callable[[str], None]
 ) -> None:
