@@ -10,6 +10,7 @@ from benchmarks import (
     proofs,
     screen,
     start,
+    stores,
     tool_definitions,
     tool_servers,
 )
@@ -34,6 +35,7 @@ ALL = {
     "screen": screen.main,
     "sessions": sessions.main,
     "holding": holding.main,
+    "stores": stores.main,
     "tool_servers": tool_servers.main,
 }
 

@@ -113,9 +113,10 @@ WHERE log = $1 AND first = $2 AND writer = $3 FOR UPDATE
 _READ: Final = """
 SELECT first, last, lines FROM (
     SELECT first, last, lines, sum(octet_length(lines)) OVER (ORDER BY first) AS size FROM (
-        SELECT * FROM events WHERE log = $1 AND first >= (
-            SELECT coalesce(max(first), 1) FROM events WHERE log = $1 AND first <= $2 + 1
-        ) ORDER BY first LIMIT 2000
+        SELECT first, last, lines FROM events WHERE log = $1 AND first >= coalesce((
+            SELECT first FROM events WHERE log = $1 AND first <= $2 + 1
+            ORDER BY first DESC LIMIT 1
+        ), 1) ORDER BY first LIMIT 2000
     ) AS next
 ) AS sized WHERE size - octet_length(lines) < $3 ORDER BY first
 """
@@ -532,7 +533,6 @@ class _Database:
                 "application_name": "genie-tui",
                 "search_path": f'"{self._schema}"',
                 "synchronous_commit": "on",
-                "client_connection_check_interval": "5s",
                 "idle_in_transaction_session_timeout": "60s",
             },
         )
@@ -590,7 +590,8 @@ def _options(table: StoreTable) -> dict[str, Any]:
         raise InvalidSetting("urls", "…", "one address like postgresql://genie@db.example/genie")
     know([unquote(parts.password or ""), *query.get("password", ())])
     options: dict[str, Any] = {"dsn": url}
-    here = host in ("", "localhost", "127.0.0.1", "::1") and "host" not in query
+    several = "," in parts.netloc or "host" in query
+    here = host in ("", "localhost", "127.0.0.1", "::1") and not several
     if "sslmode" not in query and (table.ca is not None or not here):
         options["ssl"] = _trust(table)
     if table.credentials is not None:

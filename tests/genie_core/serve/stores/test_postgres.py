@@ -357,7 +357,7 @@ async def test_a_crash_of_the_server_loses_nothing_acknowledged(
     place: Place, drills: Callable[[int], int]
 ) -> None:
     log = place.connect().log("room1")
-    for _ in range(drills(4)):
+    for _ in range(drills(2)):
         first = log.head + 1
         writing = start_task(write(log, first + 300))
         while log.head < first + 20:
