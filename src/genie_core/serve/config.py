@@ -71,7 +71,6 @@ class GuestsTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     model: str
-    prompt: str = ""
 
 
 class WebTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -7,10 +7,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
+import msgspec
+
 from genie_core.errors import GenieError
 from genie_core.runtime.tasks import start_task
 from genie_core.serve.served_room import ROOM, ServedRoom
-from genie_core.serve.stores.store import Lease, SharedStore, StoreUnavailable, shard_of
+from genie_core.serve.stores.store import (
+    Lease,
+    SharedStore,
+    StoreUnavailable,
+    UnsafeStore,
+    shard_of,
+)
 from genie_core.sessions.session import METADATA_NAME, SavedSession
 from genie_core.storage.atomic import make_private_folder, replace_file, sync_folder
 from genie_core.storage.errors import disk_access
@@ -20,11 +28,20 @@ AGAIN: Final = 0.25
 
 OPENED_AT_ONCE: Final = 8
 
+LAYOUT: Final = "layout"
+"""The key of the document that says how rooms are spread."""
+
 ELSEWHERE: Final = "another machine of this service hosts this room now"
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+
+class Layout(msgspec.Struct, frozen=True):
+    """How rooms are spread over shards, as the store has it."""
+
+    shards: int
 
 
 class RoomOpener(Protocol):
@@ -66,6 +83,24 @@ class Shards:
     def has(self, room: str) -> bool:
         """Whether this process hosts the rooms of the room's shard."""
         return shard_of(room, self._count) in self._held
+
+    async def check(self) -> None:
+        """Check that rooms are spread as before; another number of shards would not find them.
+
+        Raises:
+            UnsafeStore: they are not.
+        """
+        known = await self._store.documents.get(LAYOUT)
+        if known is None:
+            layout = Layout(self._count)
+            await self._store.documents.put(LAYOUT, msgspec.json.encode(layout))
+            return
+        before = msgspec.json.decode(known, type=Layout).shards
+        if before != self._count:
+            raise UnsafeStore(
+                f"[store] says {self._count} shards, but the rooms in the store are spread over "
+                f"{before}: say shards = {before}"
+            )
 
     def start(self) -> None:
         """Begin to ask for all leases, and to host what they give."""

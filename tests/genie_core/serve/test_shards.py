@@ -36,6 +36,7 @@ from genie_core.serve.errors import CannotServe, NoSuchRoom, RoomUnavailable
 from genie_core.serve.served_room import ServedRoom
 from genie_core.serve.service import Service
 from genie_core.serve.stores.nats.store import NatsStore
+from genie_core.serve.stores.store import UnsafeStore
 from genie_core.settings.locations import Locations
 
 LEASE = 1.5
@@ -262,4 +263,16 @@ async def test_machines_without_the_same_key_are_refused(tmp_path: Path) -> None
         store = await NatsStore.connect(config.store)
         with pytest.raises(CannotServe, match="same key and certificate"):
             await Service(config, both.locations("a"), store=store).start()
+        await store.aclose()
+
+
+async def test_another_number_of_shards_than_before_is_refused(tmp_path: Path) -> None:
+    async with machines(tmp_path) as both:
+        async with both.serving("a"):
+            pass
+        config = both.config("b", store=both.servers.table(shards=8))
+        assert config.store is not None
+        store = await NatsStore.connect(config.store)
+        with pytest.raises(UnsafeStore, match="say shards = 4"):
+            await Service(config, both.locations("b"), store=store).start()
         await store.aclose()
