@@ -120,10 +120,14 @@ SELECT first, last, lines FROM (
     ) AS next
 ) AS sized WHERE size - octet_length(lines) < $3 ORDER BY first
 """
+# A lease that another process holds is only looked at, since trying to insert would write.
 _ACQUIRE: Final = """
-INSERT INTO leases AS held VALUES ($1, $2, clock_timestamp() + $3)
-ON CONFLICT (name) DO UPDATE SET holder = $2, expires = clock_timestamp() + $3
-WHERE held.holder = $2 OR held.expires < clock_timestamp() RETURNING true
+INSERT INTO leases AS held
+SELECT $1::text, $2::uuid, clock_timestamp() + $3::interval WHERE NOT EXISTS (
+    SELECT FROM leases WHERE name = $1 AND holder <> $2 AND expires >= clock_timestamp()
+)
+ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires = excluded.expires
+WHERE held.holder = excluded.holder OR held.expires < clock_timestamp() RETURNING true
 """
 _RENEW: Final = """
 UPDATE leases SET expires = clock_timestamp() + $3 WHERE name = $1 AND holder = $2 RETURNING true
@@ -169,7 +173,11 @@ class PostgresStore:
             StoreUnavailable: the server does not answer or refuses.
         """
         store = cls(table)
-        await store.documents.get("")
+        try:
+            await store.documents.get("")
+        except BaseException:
+            await store.aclose()
+            raise
         return store
 
     def log(self, room: str) -> "PostgresLog":
@@ -592,7 +600,8 @@ def _options(table: StoreTable) -> dict[str, Any]:
     options: dict[str, Any] = {"dsn": url}
     several = "," in parts.netloc or "host" in query
     here = host in ("", "localhost", "127.0.0.1", "::1") and not several
-    if "sslmode" not in query and (table.ca is not None or not here):
+    named = table.ca is not None or table.certificate is not None
+    if named or not (here or "sslmode" in query):
         options["ssl"] = _trust(table)
     if table.credentials is not None:
         options["password"] = _Password(table.credentials)
