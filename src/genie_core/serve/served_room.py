@@ -13,6 +13,7 @@ from genie_core.room.open.hosting import make_own, open_held
 from genie_core.room.participant.presence import PASSES_NAME, HostPresence, InviteTokenFile
 from genie_core.room.protocol.address import Address
 from genie_core.room.protocol.events import Event, Role
+from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.security.certificate import Certificate
 from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite_tokens import InviteTokens
@@ -135,22 +136,10 @@ class ServedRoom:
             await server.start()
             resources.callback(share.disconnect)
             share.connect(server.fill)
-            presence = HostPresence(
-                host.identity,
-                host.certificate,
-                room=record.id,
-                title=record.title,
-                host=host.name,
-                address=host.address,
-                local=False,
-                passes=passes,
-                file=file,
-                settle=server.settle,
-                trusts_loopback=False,
-                addresses=host.addresses,
-                clock=host.clock,
-            )
+            presence = _presence(record, host, passes, file, server.settle)
             presence.state(hosts)
+            if host.config.announce:
+                await resources.enter_async_context(presence.announced())
             await asyncio.to_thread(_note_hosting, saved, host, presence)
             return cls(saved, server, passes, presence, opened, resources.pop_all())
 
@@ -207,6 +196,30 @@ class ServedRoom:
             await asyncio.to_thread(partial(self.saved.update, **summary))
         finally:
             await self._resources.aclose()
+
+
+def _presence(
+    record: SessionMetadata,
+    host: RoomHost,
+    passes: InviteTokens,
+    file: InviteTokenFile,
+    settle: Callable[[HostRecord], None],
+) -> HostPresence:
+    return HostPresence(
+        host.identity,
+        host.certificate,
+        room=record.id,
+        title=record.title,
+        host=host.name,
+        address=host.address,
+        local=False,
+        passes=passes,
+        file=file,
+        settle=settle,
+        trusts_loopback=False,
+        addresses=host.addresses,
+        clock=host.clock,
+    )
 
 
 def ids_of(record: SessionMetadata) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from weakref import WeakValueDictionary
 
 from genie_core.errors import GenieError
@@ -22,15 +22,17 @@ from genie_core.room.protocol.names import fold_name
 from genie_core.room.security.certificate import Certificate, load_certificate
 from genie_core.room.security.identity import Identity, load_identity
 from genie_core.room.server.counters import Counters
-from genie_core.room.server.listener import RoomListener
+from genie_core.room.server.listener import HALF_OPEN, RoomListener
 from genie_core.room.transport.websocket import bind
 from genie_core.runtime.tasks import start_task
-from genie_core.serve.config import ServeConfig
+from genie_core.serve.config import GuestsTable, ServeConfig, ServiceLimits
 from genie_core.serve.disk_quota import DiskQuota
 from genie_core.serve.errors import CannotServe, NoSuchRoom, RoomUnavailable
 from genie_core.serve.served_room import PASSES, ROOM, RoomHost, ServedRoom, ids_of, share_record
 from genie_core.serve.shards import ELSEWHERE, Shards
 from genie_core.serve.stores.store import SharedStore
+from genie_core.serve.web.pages import Pages
+from genie_core.serve.web.visitor import WebRole
 from genie_core.sessions.catalog import Catalog, Listing, extent
 from genie_core.sessions.lock import SessionInUse, hold
 from genie_core.sessions.session import SavedSession
@@ -39,12 +41,16 @@ from genie_core.settings.locations import Locations
 from genie_core.storage.atomic import make_private_folder
 from genie_core.storage.errors import StorageError, disk_access
 
+if TYPE_CHECKING:
+    from genie_core.serve.guests import GuestAgents
+
 OPENED_AT_ONCE: Final = 8
 
 LOOK_AROUND: Final = 30.0
 """Seconds between two checks of the machine's own addresses."""
 
 ARCHIVED: Final = "this room is archived; an administrator of the service can open it again"
+UNTITLED: Final = "Room"
 REASON: Final = "the room was archived"
 BROKEN: Final = "an internal error; the log has the details"
 STOPPED: Final = "the service was stopped"
@@ -52,8 +58,8 @@ STOPPED: Final = "the service was stopped"
 STANDS_BY: Final = "another machine of this service hosts rooms now; ask that one"
 
 EVERYWHERE: Final = ("", "0.0.0.0", "::")  # noqa: S104 - compared with, not bound to
-FILES: Final = 1_048_576
-"""Most files that the process asks to have open."""
+FILES_OF_ROOM: Final = 2
+OTHER_FILES: Final = 256
 
 logger = logging.getLogger(__name__)
 
@@ -83,6 +89,7 @@ class Service:
         self.counters: Final = Counters()
         self.quota: Final = DiskQuota(config.limits)
         self.is_serving = False
+        self.pages: Pages | None = None
         self._clock = clock
         self._rooms: dict[str, ServedRoom] = {}
         self._hosts: tuple[str, ...] = ()
@@ -92,6 +99,7 @@ class Service:
         self._shards: Shards | None = None
         if store is not None and config.store is not None:
             self._shards = Shards(store, config.store.shards, locations.sessions, self)
+        self._guests: GuestAgents | None = None
         self.host: RoomHost
         self.listener: RoomListener
         self.address: Address
@@ -123,7 +131,7 @@ class Service:
 
     async def _start(self, resources: AsyncExitStack) -> None:
         config = self.config
-        raise_file_limit()
+        allow_files(config.limits)
         await asyncio.to_thread(_take_folder, self.locations, resources)
         identity, certificate = await asyncio.to_thread(self._credentials)
         sock = resources.enter_context(await bind(Address(config.listen, config.port), beyond=True))
@@ -132,6 +140,7 @@ class Service:
         self.listener = listener = RoomListener(
             certificate,
             config.room,
+            half_open=max(HALF_OPEN, config.room.half_open),
             connections=config.limits.connections,
             members=config.limits.members,
             clock=self._clock,
@@ -151,6 +160,8 @@ class Service:
             self.store,
         )
         self._hosts = await self._look_around()
+        if config.guests is not None:
+            self._guests = await self._guest_agents(config.guests)
         if self._shards is not None and self.store is not None:
             listener.elsewhere = ELSEWHERE
             await self.store.check()
@@ -162,7 +173,14 @@ class Service:
         else:
             resources.push_async_callback(self._close_all, ServedRoom.close)
             await self._open_all(await asyncio.to_thread(self._listings))
+        if self._guests is not None:
+            self._guests.start()
+            resources.push_async_callback(self._guests.aclose)
         await listener.listen(sock=sock)
+        if config.web is not None:
+            self.pages = Pages(config.web, self.address, certificate.pin, self._clock)
+            await self.pages.start()
+            resources.push_async_callback(self.pages.stop)
         self.is_serving = True
         logger.info("members can join at %s", self.address, extra={"rooms": len(self._rooms)})
         if not self.host.addresses:
@@ -226,10 +244,13 @@ class Service:
             self._check_closed(room)
             with self._place():
                 saved = await asyncio.to_thread(self.catalog.find, room)
-                served = await self._open(saved)
-            self.archived.pop(room, None)
-            await self._update(saved, archived=False)
-            return served
+                await self._update(saved, archived=False)
+                self.archived.pop(room, None)
+                try:
+                    return await self._open(saved)
+                except GenieError as error:
+                    self.note_problem(room, str(error))
+                    raise
 
     async def delete(self, room: str) -> None:
         """Move a room that is archived or damaged to the trash of this machine.
@@ -253,6 +274,17 @@ class Service:
             self.quota.remove(room)
             self.archived.pop(room, None)
             self.problems.pop(room, None)
+
+    def web_link(self, room: str, lifetime: float, role: WebRole = "guest") -> str:
+        """Make a link by which people join an open room in a browser, for so many seconds.
+
+        Raises:
+            NoSuchRoom: there is none.
+            RoomUnavailable: the service has no page.
+        """
+        if self.pages is None:
+            raise RoomUnavailable("this service has no page; add [web] to its configuration")
+        return self.pages.link_to(self.room(room), lifetime, role)
 
     async def open_room(self, room: str) -> ServedRoom:
         """Open a room that this process is to host; its folder is here.
@@ -286,7 +318,7 @@ class Service:
 
     async def _open_all(self, listings: Iterable[Listing]) -> None:
         """Open all rooms of this service, some at a time."""
-        gate = asyncio.Semaphore(OPENED_AT_ONCE)
+        gate, others = asyncio.Semaphore(OPENED_AT_ONCE), 0
 
         async def open_one(room: str) -> None:
             async with gate:
@@ -304,13 +336,17 @@ class Service:
                 if record is None:
                     self.note_problem(listing.id, listing.note)
                 elif record.kind != "hosted" or record.copied or not self._is_me(record.owner):
-                    continue
+                    others += 1
                 elif record.archived:
                     self.listener.refuse(ARCHIVED, *ids_of(record))
                     self.archived[listing.id] = ids_of(record)
                     self.quota.share(listing.id).note_log(listing.size)
                 else:
                     tasks.create_task(open_one(listing.id))
+
+        if others:
+            name, base = self.config.name, self.catalog.base
+            logger.warning("%d rooms in %s stay closed: %s did not host them", others, base, name)
 
     def note_problem(self, room: str, why: str) -> None:
         """Report why a room can't be opened."""
@@ -327,6 +363,8 @@ class Service:
         self.listener.add(room.server.serve, *room.ids)
         if self._shards is not None:
             self._shards.watch(saved.id, room)
+        for problem in room.problems:
+            logger.warning("in the room %s: %s", saved.id, problem)
         return room
 
     async def _close(self, room: str, close: Callable[[], Awaitable[None]]) -> None:
@@ -335,12 +373,23 @@ class Service:
             return
         if self._shards is not None:
             self._shards.unwatch(room)
+        if self.pages is not None:
+            await self.pages.close_room(room)
         try:
+            if self._guests is not None:
+                await self._guests.leave(room)
             await close()
         except GenieError as error:
             logger.warning("the room %s was closed in disorder: %s", room, error)
         except Exception:  # the others must be closed as well
             logger.exception("closing the room %s failed", room)
+
+    async def _guest_agents(self, table: GuestsTable) -> "GuestAgents":
+        from genie_core.serve.guests import GuestAgents  # engines are of no use to others
+
+        guests = GuestAgents(table, self.host.name, self.identity, self.locations, self.rooms)
+        await asyncio.to_thread(guests.check)
+        return guests
 
     async def _close_all(self, close: Callable[[ServedRoom], Awaitable[None]]) -> None:
         async with asyncio.TaskGroup() as tasks:
@@ -367,7 +416,7 @@ class Service:
         while True:
             if self._shards is not None and not self._shards.held:
                 raise RoomUnavailable(f"no room can be created here: {STANDS_BY}")
-            saved = self.catalog.create(title, now, host=name, name=name)
+            saved = self.catalog.create(title.strip() or UNTITLED, now, host=name, name=name)
             if self._shards is None or self._shards.has(saved.id):
                 return saved
             shutil.rmtree(saved.folder)
@@ -445,13 +494,20 @@ async def _remove_shared(store: SharedStore, room: str) -> None:
     await store.objects.remove(room)
 
 
-def raise_file_limit() -> None:
-    """Let this process open as many files as the system allows: each member needs one."""
+def allow_files(limits: ServiceLimits) -> None:
+    """Let this process open as many files as the limits may need; warn if the system allows fewer."""
+    wanted = limits.connections + FILES_OF_ROOM * limits.rooms + OTHER_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = FILES if hard == resource.RLIM_INFINITY else min(hard, FILES)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        with suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return
+    allowed = wanted if hard == resource.RLIM_INFINITY else min(hard, wanted)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    if allowed < wanted:
+        logger.warning(
+            "the system lets this process open %d files; %d rooms with %d connections need %d",
+            *(allowed, limits.rooms, limits.connections, wanted),
+        )
 
 
 def _take_folder(locations: Locations, resources: AsyncExitStack) -> None:

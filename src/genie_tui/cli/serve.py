@@ -24,7 +24,7 @@ from genie_core.serve.systemd import READY, STOPPING, Notifier
 from genie_core.settings.locations import Locations
 from genie_tui.cli.output import safe_line
 
-SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 def run_serve(options: argparse.Namespace, locations: Locations, out: TextIO) -> int:
@@ -47,12 +47,13 @@ def _config(options: argparse.Namespace, locations: Locations) -> ServeConfig:
 async def _serve(config: ServeConfig, locations: Locations, out: TextIO) -> None:
     loop, told = asyncio.get_running_loop(), asyncio.Event()
     for number in SIGNALS:
+        if signal.getsignal(number) is signal.SIG_IGN:  # by nohup
+            continue
         loop.add_signal_handler(number, partial(_hear, number, told))
     systemd = Notifier(os.environ)
     async with AsyncExitStack() as resources:
-        store = None
-        if config.store is not None:
-            store = await open_store(config.store)
+        store = await open_store(config.store) if config.store is not None else None
+        if store is not None:
             resources.push_async_callback(store.aclose)
         service = Service(config, locations, store=store)
         if ops := config.ops_address:
@@ -60,13 +61,13 @@ async def _serve(config: ServeConfig, locations: Locations, out: TextIO) -> None
         alive = start_task(systemd.stay_alive(), name="watchdog")
         resources.callback(alive.cancel)
         await service.start()
-        systemd.tell(READY)
-        out.write(f"{safe_line(_summary(service))}\n")
-        out.flush()
+        resources.push_async_callback(service.stop)
         async with administered(service, told.set):
+            systemd.tell(READY)
+            out.write(f"{safe_line(_summary(service))}\n")
+            out.flush()
             await told.wait()
         systemd.tell(STOPPING)
-        await service.stop()
 
 
 def _probe(config: ServeConfig, out: TextIO) -> int:

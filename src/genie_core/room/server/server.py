@@ -70,6 +70,8 @@ FINAL_ERRORS: Final = frozenset(
 )
 """Errors after which writing the same to the same file again fails again."""
 
+RESTARTS: Final = "the room's host restarts"
+
 SUPERSEDED: Final = "another process hosts this room now"
 
 WRITER_ENDED: Final = (
@@ -334,7 +336,7 @@ class RoomServer:
 
     def _release(self) -> None:
         self._closing = True
-        self.room.release()
+        self.room.release(RESTARTS)
         self._dispatch()
 
     async def close(self) -> None:

@@ -8,7 +8,8 @@ async def open_store(table: StoreTable) -> SharedStore:
     """Connect to a store; its package is loaded only then.
 
     Raises:
-        GenieError: it does not answer or refuses, or its address can't be used.
+        InvalidSetting: its address or prefix can't be used.
+        StoreUnavailable: it does not answer or refuses.
     """
     match table.kind:
         case "nats":

@@ -13,7 +13,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from tests.genie_core.serve.stores.postgres_server import Line, PostgresServer, running_postgres
+from tests.postgres_server import Line, PostgresServer, running_postgres
 
 from genie_core.errors import InvalidSetting
 from genie_core.privacy.redaction import hide_secrets

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from tests.ports import free_port
 
 from genie_core.runtime.tasks import start_task
+from genie_core.serve.config import StoreTable
+from tests.ports import free_port
 
 USERS: Final = ("postgres", "nobody")
 """PostgreSQL refuses to run as root, so one of these runs it then."""
@@ -43,6 +44,10 @@ class PostgresServer:
     @property
     def url(self) -> str:
         return self.address(self.port)
+
+    def table(self) -> StoreTable:
+        """Return the part of a configuration that names this server."""
+        return StoreTable("postgres", (self.url,), replicas=1)
 
     def address(self, port: int) -> str:
         return f"postgresql://genie:{self.password}@127.0.0.1:{port}/postgres"
