@@ -10,6 +10,7 @@ from benchmarks import (
     proofs,
     screen,
     service_backup,
+    shared_logs,
     start,
     tool_definitions,
     tool_servers,
@@ -39,6 +40,7 @@ ALL = {
     "sessions": sessions.main,
     "holding": holding.main,
     "service_backup": service_backup.main,
+    "shared_logs": shared_logs.main,
     "tool_servers": tool_servers.main,
     "web": web.main,
 }
