@@ -27,6 +27,7 @@ from genie_tui.screens.dialogs.invite import InviteScreen, Terms
 from genie_tui.widgets.approvals.key_guard import QUIET
 from genie_tui.widgets.side_panel import SidePanel, Tab
 from screenshots.assistant import assistant
+from screenshots.browser import browser
 from screenshots.sessions import sessions
 from screenshots.stage import (
     LOOPBACK,
@@ -167,6 +168,7 @@ async def main() -> None:
         await invite(folder)
         await assistant(folder)
         await sessions(folder)
+        await browser(folder)
 
 
 if __name__ == "__main__":

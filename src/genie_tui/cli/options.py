@@ -540,7 +540,13 @@ def _add_commands(add: AddPart) -> None:
     web.add_argument("--uses", type=_count, help="how many people it lets in (default: any number)")
     web.add_argument("--observers", action="store_true", help="they may read, and not write")
     web.add_argument("--host", default="127.0.0.1", help="the address to serve it at")
-    web.add_argument("--port", type=_port, default=0, help="the port (default: any free one)")
+    web.add_argument(
+        "--port",
+        dest="page_port",
+        type=_port,
+        default=0,
+        help="the port (default: any free one)",
+    )
     web.add_argument("--url", default="", help="what people open, if it is not the address itself")
     web.add_argument("--certificate", metavar="FILE", help="serve it with TLS: a PEM file")
     web.add_argument("--key", metavar="FILE", help="the key of the certificate: a PEM file")

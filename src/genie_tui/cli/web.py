@@ -39,12 +39,12 @@ def run_web(
         InvalidInvite: the invite is none.
         UnknownSession: no room here has this name.
         NoInvite: the room is not hosted here, or has no open invite.
-        CannotServePage: the address or the certificate can't be used.
+        CannotServe: the address or the certificate can't be used.
     """
     route = _route(" ".join(options.way), locations)
     table = WebTable(
         options.host,
-        options.port,
+        options.page_port,
         options.url,
         Path(options.certificate) if options.certificate else None,
         Path(options.key) if options.key else None,

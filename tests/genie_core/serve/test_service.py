@@ -15,8 +15,8 @@ from tests.genie_core.room.doubles import Guest, Recorder, participant, tls_conn
 from genie_core.room.client.model import ConnectionState
 from genie_core.room.protocol.address import Address
 from genie_core.room.protocol.errors import AddressInUse
-from genie_core.room.protocol.events import MemberLeft, RoomSuspended
-from genie_core.room.protocol.frames import FrameRefused, StoreFile
+from genie_core.room.protocol.events import MemberLeft, MemberModerated, RoomSuspended
+from genie_core.room.protocol.frames import FrameRefused, Moderate, StoreFile
 from genie_core.room.security.challenge import InviteSecret
 from genie_core.room.security.invite import read_invite
 from genie_core.serve.config import ServeConfig, ServiceLimits
@@ -113,6 +113,38 @@ async def test_a_stranger_from_the_same_machine_needs_an_invite(tmp_path: Path) 
             await eve.seen.until(ended)
             assert eve.refusal is not None
             assert eve.refusal.code == "no_invite"
+
+
+async def test_who_joins_by_an_invite_with_the_hosts_role_administers_the_room(
+    tmp_path: Path,
+) -> None:
+    async with AsyncExitStack() as visits:
+        async with serving(tmp_path) as service:
+            room = await service.create("Standup")
+            port, invite = service.address.port, room.invite(role="host")
+            ann = await visits.enter_async_context(joining(invite, "ann"))
+            await ann.seen.online()
+            assert ann.seen.welcomes[0].role == "host"
+            assert ann.seen.welcomes[0].host == LOCAL.name
+            async with joining(invite, "eve") as eve:
+                await eve.seen.until(ended)
+                assert str(eve.refusal).startswith("this invite is not valid")
+            async with joining(room.invite(), "eve") as eve:
+                await eve.seen.online()
+                ann.client.queue.ask(Moderate("kick", "eve"))
+                await eve.seen.until(ended)
+                assert str(eve.refusal) == "ann put you out of the room"
+        async with serving(tmp_path, replace(LOCAL, port=port)) as again:
+            await ann.seen.until(lambda seen: len(seen.welcomes) == 2)
+            assert ann.seen.welcomes[1].role == "host"
+            (room,) = again.rooms.values()
+            measures = [
+                (event.by, event.body.asked_by, event.body.name)
+                for event in ann.seen.events
+                if isinstance(event.body, MemberModerated)
+            ]
+            assert measures == [(LOCAL.name, "", "ann"), (LOCAL.name, "ann", "eve")]
+            assert room.server.state.administers("ann")
 
 
 async def test_a_damaged_room_keeps_no_other_from_opening(tmp_path: Path) -> None:

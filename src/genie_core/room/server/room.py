@@ -87,7 +87,7 @@ from genie_core.room.server.handlers import (
     FrameHandlers,
 )
 from genie_core.room.server.log_window import LogWindow, ReadEvents
-from genie_core.room.server.moderation import PUT_OUT, PUT_OUT_WITH_ROLE, Moderation
+from genie_core.room.server.moderation import PUT_OUT, PUT_OUT_BY_COHOST, Moderation
 from genie_core.room.server.peers import BY_AGENTS, NEXT, Peer, PeerRegistry, Stage
 from genie_core.room.server.quotas import Quotas, StrangerQuotas
 from genie_core.room.server.recovery import EventRecovery
@@ -101,7 +101,7 @@ SUSPENDING: Final = "suspending"
 DROPPED: Final = {"slow": "too slow", "too_fast": "sent too much"}
 """Why a member left whom the room has dropped."""
 
-ROOMS_REASONS: Final = frozenset({PUT_OUT, PUT_OUT_WITH_ROLE, *DROPPED.values()})
+ROOMS_REASONS: Final = frozenset({PUT_OUT, PUT_OUT_BY_COHOST, *DROPPED.values()})
 """Reasons to leave that the room gives, not the person."""
 
 NOT_BY_AGENTS: Final = "an agent may read, write and attach files here, and nothing else"

@@ -27,14 +27,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from genie_core.errors import GenieError
 from genie_core.privacy.redaction import mask_known
 from genie_core.room.protocol.errors import InvalidName, RoomError
 from genie_core.room.protocol.names import check_name
+from genie_core.room.security.challenge import InviteSecret
 from genie_core.room.transport.origin import client_origin, site_of
 from genie_core.room.transport.rate import Rates
 from genie_core.runtime.tasks import start_task
 from genie_core.serve.config import WebTable
+from genie_core.serve.errors import CannotServe
 from genie_core.serve.web.links import LONGEST_VISIT, Visit, Visits, WebLink, WebLinks
 from genie_core.serve.web.visitor import Tab, Visitor, WebRole, WebRoom
 from genie_core.text.safe import visible_line
@@ -94,10 +95,6 @@ FULL: Final = "Too many people are here already; try again later."
 logger = logging.getLogger(__name__)
 
 
-class CannotServePage(GenieError):
-    """The page can't be served as wanted."""
-
-
 class Enter(msgspec.Struct, forbid_unknown_fields=True):
     """Asks to come in by a link."""
 
@@ -110,7 +107,7 @@ class Say(msgspec.Struct, tag="say", forbid_unknown_fields=True):
 
     id: Annotated[str, msgspec.Meta(min_length=1, max_length=40)]
     text: str
-    reply: Annotated[int, msgspec.Meta(ge=0)] = 0
+    reply: Annotated[int, msgspec.Meta(ge=0, lt=2**53)] = 0
 
 
 class Typing(msgspec.Struct, tag="typing", forbid_unknown_fields=True):
@@ -149,7 +146,7 @@ class WebGateway:
         """Listen.
 
         Raises:
-            CannotServePage: the address or the certificate can't be used.
+            CannotServe: the address or the certificate can't be used.
         """
         table = self._table
         _check_reach(table)
@@ -172,7 +169,7 @@ class WebGateway:
         try:
             config.load()
         except (OSError, ssl.SSLError) as error:
-            raise CannotServePage(f"{table.certificate} can't be used: {error}") from error
+            raise CannotServe(f"{table.certificate} can't be used: {error}") from error
         sock = _bind(table)
         port = int(sock.getsockname()[1])
         self._set_origins(port)
@@ -208,9 +205,16 @@ class WebGateway:
         *,
         lifetime: float | None = None,
         uses: int | None = None,
+        ticket: InviteSecret | None = None,
     ) -> str:
-        """Make a link to a room; `lifetime` is in seconds."""
-        made = self._links.issue(room, role, self._clock(), lifetime=lifetime, uses=uses)
+        """Make a link to a room; `lifetime` is in seconds.
+
+        The room lets its visitors in by `ticket`, or by that of its route.
+        """
+        ticket = ticket or room.route.ticket
+        made = self._links.issue(
+            room, role, self._clock(), ticket=ticket, lifetime=lifetime, uses=uses
+        )
         return f"{self._url}/#{made}"
 
     async def close(self, room: WebRoom, reason: str = "the room was closed") -> None:
@@ -285,12 +289,12 @@ class WebGateway:
         """Join the room for a person with a valid link."""
         if not self._visits.has_space(self._clock()):
             return _error(503, FULL)
-        visitor = Visitor(link.room, name, link.role)
+        visitor = Visitor(link.room, name, link.role, link.ticket)
         try:
             await visitor.enter()
         except RoomError as error:
             return _error(409, str(error))
-        if not self._links.consume(link, self._clock()):
+        if self._server is None or not self._links.consume(link, self._clock()):
             await visitor.leave()
             return _error(403, NO_LINK)
         secret = self._visits.begin(link, visitor, self._clock())
@@ -412,7 +416,7 @@ async def _read_enter(request: Request) -> Enter | None:
     if request.headers.get("content-type") != "application/json":
         return None
     body = b""
-    with suppress(TimeoutError, msgspec.DecodeError):
+    with suppress(TimeoutError, msgspec.DecodeError, UnicodeDecodeError):
         async with asyncio.timeout(HEAD_TIMEOUT):
             async for part in request.stream():
                 body += part
@@ -467,18 +471,18 @@ def _check_reach(table: WebTable) -> None:
     """Refuse to listen beyond loopback without TLS."""
     url = urlsplit(table.url)
     if table.url and (url.scheme not in ("http", "https") or not url.netloc or url.path.strip("/")):
-        raise CannotServePage(f"{table.url!r} is no address such as https://chat.example.org")
+        raise CannotServe(f"{table.url!r} is no address such as https://chat.example.org")
     if (table.certificate is None) != (table.key is None):
-        raise CannotServePage("a certificate needs its key, and a key its certificate")
+        raise CannotServe("a certificate needs its key, and a key its certificate")
     if _is_loopback(table.host):
         return
     if table.certificate is None:
-        raise CannotServePage(
+        raise CannotServe(
             f"the page can't be served at {table.host or 'all addresses'} without TLS: give a "
             "certificate and key, or serve it on 127.0.0.1 behind a proxy that has them"
         )
     if not table.url:
-        raise CannotServePage("say with the url what people open, such as https://chat.example.org")
+        raise CannotServe("say with the url what people open, such as https://chat.example.org")
 
 
 def _is_loopback(host: str) -> bool:
@@ -494,7 +498,7 @@ def _bind(table: WebTable) -> socket.socket:
         return socket.create_server((table.host, table.port), family=family)
     except OSError as error:
         where = f"{table.host}:{table.port}"
-        raise CannotServePage(f"the page can't be served at {where}: {error.strerror}") from error
+        raise CannotServe(f"the page can't be served at {where}: {error.strerror}") from error
 
 
 def _read(name: str) -> bytes:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from genie_core.room.security.challenge import InviteSecret
 from genie_core.room.security.invite_tokens import InviteTokens
 from genie_core.serve.web.visitor import Visitor, WebRole, WebRoom
 
@@ -22,11 +23,15 @@ _MEETING: Final = b"genie web link"
 
 @dataclass(frozen=True, slots=True)
 class WebLink:
-    """What a link gives access to; its secret is known to `WebLinks` only."""
+    """What a link gives access to; its secret is known to `WebLinks` only.
+
+    `ticket` is the invite by which the room lets its visitors in.
+    """
 
     id: str
     room: WebRoom
     role: WebRole
+    ticket: InviteSecret | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +57,14 @@ class WebLinks:
         role: WebRole,
         now: float,
         *,
+        ticket: InviteSecret | None,
         lifetime: float | None = None,
         uses: int | None = None,
     ) -> str:
         """Make a link; returns its id and secret, for the fragment of an address."""
         tokens = self._tokens.setdefault(room, InviteTokens())
         made = tokens.issue(now, uses=uses, lifetime=lifetime)
-        self._links[made.id] = WebLink(made.id, room, role)
+        self._links[made.id] = WebLink(made.id, room, role, ticket)
         return f"{made.id}.{urlsafe_b64encode(made.secret).decode().rstrip('=')}"
 
     def check(self, id_: str, secret: str, now: float) -> WebLink | None:

@@ -23,8 +23,9 @@ from genie_core.room.protocol.codec import event_mark
 from genie_core.room.protocol.errors import Diverged, RoomError
 from genie_core.room.protocol.events import Event, MessageEdited, MessagePosted
 from genie_core.room.protocol.frames import AnswerDelta, MemberTyping, Welcome
+from genie_core.room.security.challenge import InviteSecret
 from genie_core.room.security.identity import Identity
-from genie_core.room.state.hosting import KnownHosts, can_host, refuse_false_claim
+from genie_core.room.state.hosting import Claim, KnownHosts, can_host, refuse_false_claim
 from genie_core.room.transport.dialer import Dialer
 from genie_core.room.transport.rate import TokenBucket
 from genie_core.room.transport.websocket import tls_connect
@@ -137,9 +138,8 @@ class Tab:
 class WebRoom:
     """A room that visitors join through this gateway, and what they share of it."""
 
-    def __init__(self, route: Route, room: str = "") -> None:
+    def __init__(self, route: Route) -> None:
         self.route: Final = route
-        self.room: Final = room
         self.feed = RoomFeed()
 
     def renew(self, feed: RoomFeed) -> None:
@@ -155,9 +155,12 @@ class Visitor:
     share a visitor; nothing of one visitor is ever handed to another one's tabs.
     """
 
-    def __init__(self, room: WebRoom, name: str, role: WebRole) -> None:
+    def __init__(
+        self, room: WebRoom, name: str, role: WebRole, ticket: InviteSecret | None
+    ) -> None:
         self.name = name
         self.role: Final = role
+        self._ticket = ticket
         self.status = Status(ConnectionState.CONNECTING.value)
         self.tabs: set[Tab] = set()
         self._room = room
@@ -284,18 +287,28 @@ class Visitor:
             trusts=lambda deed: can_host(feed.state, deed),
         )
         self._hosts, self._dialer = hosts, dialer
+
+        def accepts(claim: Claim) -> bool:
+            if not hosts.accepts(claim):
+                dialer.forget(claim.pin)
+                return False
+            dialer.approve()
+            return True
+
         client = RoomConnection(
             dialer,
             self._take,
             name=self.name,
-            room=feed.state.room or self._room.room,
+            room=feed.state.room,
             since=seen.seq if seen is not None else 0,
             mark=event_mark(seen) if seen is not None else 0,
             identity=self._identity,
-            ticket=route.ticket,
+            ticket=self._ticket,
             device=self._device,
-            accepts=hosts.accepts,
+            accepts=accepts,
             met=hosts.met,
+            passes_over=dialer.pass_over,
+            digest=route.wanted,
         )
         client.signer.state = feed.state
         if self._client is not None:  # messages that were not acknowledged before
@@ -319,6 +332,10 @@ class Visitor:
                 pass  # `_run` tells why
             case ConnectionStatus(state=ConnectionState.CONNECTING, detail=""):
                 pass  # what comes of the attempt is told
+            case ConnectionStatus(state=ConnectionState.RETRYING, detail=detail):
+                logger.info("a visitor is not connected: %s", detail)  # it may name addresses
+                self._show(Status(ConnectionState.RETRYING.value))
+                self._settled.set()
             case ConnectionStatus(state=state, detail=detail, closing_in=closing):
                 self._show(Status(state.value, _told(detail), closing))
                 self._settled.set()
@@ -433,10 +450,11 @@ class Visitor:
     def update(self, tab: Tab) -> Update:
         """Return what a tab lacks, and move it on.
 
-        While the person is not in the room, that is their status only.
+        While the person is not in the room, or its past is still arriving, that is their status only.
         """
         feed, state, welcome = self._feed, self._feed.state, self._welcome
-        if welcome is None or self.status.state != ConnectionState.ONLINE.value:
+        is_online = self.status.state == ConnectionState.ONLINE.value
+        if welcome is None or self._unchecked or not is_online:
             return Update(tab.feed, tab.since, status=_if_new(tab, self.status))
         is_new = tab.feed != feed.id or tab.since < tab.floor < feed.dropped
         if is_new:

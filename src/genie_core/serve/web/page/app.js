@@ -2,7 +2,7 @@
 // A room in a browser. Text of people and agents is only ever set as the text of a node.
 
 const $ = (id) => document.getElementById(id);
-const RETRY_FIRST = 500, RETRY_LONGEST = 10000, TYPING_EVERY = 2000, TYPING_SHOWN = 4000;
+const RETRY_FIRST = 500, RETRY_LONGEST = 10000, TYPING_EVERY = 2000, TYPING_SHOWN = 4000, MOST_ENTRIES = 600;
 const [link, secret] = location.hash.slice(1).split(".");
 
 const room = {
@@ -298,8 +298,21 @@ function apply(update) {
   drawTyping();
   if (update.notices) announce(update.notices[update.notices.length - 1]);
   if (entries.length && !isWelcome) welcome();
+  if (wasAtEnd) trim();
   if (wasAtEnd || update.reset) toEnd();
   else if (entries.some((entry) => entry.type !== "notice")) $("newer").hidden = false;
+}
+
+function trim() {
+  // A page that stays open for days holds as much as one that was opened now.
+  while (room.elements.size > MOST_ENTRIES) {
+    const oldest = $("log").firstElementChild;
+    const seq = Number(oldest.dataset.seq);
+    oldest.remove();
+    room.elements.delete(seq);
+    room.entries.delete(seq);
+    $("earlier").hidden = false;
+  }
 }
 
 function reset() {

@@ -1,0 +1,50 @@
+"""The page of a service, for the rooms that it has open."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from genie_core.room.open.route import route_of
+from genie_core.room.protocol.address import LOOPBACK, Address
+from genie_core.room.transport.dialer import Endpoint
+from genie_core.serve.config import WebTable
+from genie_core.serve.served_room import ServedRoom
+from genie_core.serve.web.gateway import WebGateway
+from genie_core.serve.web.visitor import WebRole, WebRoom
+
+MOST_JOINS: Final = 100_000
+"""Uses of the invite behind a link, which has a limit of its own."""
+
+_ANY: Final = ("", "0.0.0.0", "::")  # noqa: S104 - compared with, not bound to
+
+
+class Pages(WebGateway):
+    """The gateway of a service that listens at an address, with a certificate of this pin.
+
+    Visitors are members like all others: they come by invites, over TLS on this machine.
+    """
+
+    def __init__(
+        self, table: WebTable, address: Address, pin: str, clock: Callable[[], float]
+    ) -> None:
+        super().__init__(table, clock=clock)
+        host = LOOPBACK if address.host in _ANY else address.host
+        self._here = Endpoint(Address(host, address.port), pin)
+        self._rooms: dict[str, WebRoom] = {}
+
+    def link_to(self, served: ServedRoom, lifetime: float, role: WebRole) -> str:
+        """Make a link to a room for so many seconds, and the invite that its visitors come by."""
+        given = None if role == "guest" else role
+        invite = served.invite(role=given, uses=MOST_JOINS, lifetime=lifetime)
+        route = route_of(invite)
+        room = self._rooms.get(served.saved.id)
+        if room is None:
+            here = (self._here, *route.whereabouts)
+            room = self._rooms[served.saved.id] = WebRoom(replace(route, whereabouts=here))
+        return self.link(room, role, lifetime=lifetime, ticket=route.ticket)
+
+    async def close_room(self, id_: str) -> None:
+        """Void the links to a room and end the visits to it."""
+        room = self._rooms.pop(id_, None)
+        if room is not None:
+            await self.close(room)

@@ -1,0 +1,295 @@
+"""A room in a browser: guests by a link, beside members at terminals."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+from tests.contract.browser import PROGRAM, Browser, Tab
+from tests.contract.terminal import DEADLINE, Terminal
+
+pytestmark = [
+    pytest.mark.timeout(300),
+    pytest.mark.skipif(PROGRAM is None, reason="chromium is not installed"),
+]
+
+HOSTILE: Final = "<img src=x onerror=hacked=1>"
+IS_CLEAN: Final = "window.hacked === undefined && !document.querySelector('img, iframe, object, script:not([src])')"
+
+CONTRAST: Final = """
+(() => {
+  const parts = (text) => text.match(/[0-9.]+/g).map(Number);
+  const linear = (value) => value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+  const light = ([r, g, b]) =>
+    0.2126 * linear(r / 255) + 0.7152 * linear(g / 255) + 0.0722 * linear(b / 255);
+  const ground = (element) => {
+    for (let each = element; each; each = each.parentElement) {
+      const color = parts(getComputedStyle(each).backgroundColor);
+      if (color.length < 4 || color[3] === 1) return color;
+    }
+    return [255, 255, 255];
+  };
+  const weak = [];
+  for (const element of document.querySelectorAll("body *")) {
+    const own = [...element.childNodes].some((each) => each.nodeType === 3 && each.data.trim());
+    if (!own || !element.checkVisibility() || element.tagName === "NOSCRIPT") continue;
+    const [a, b] = [light(parts(getComputedStyle(element).color)), light(ground(element))];
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < 4.5) weak.push(`${element.className || element.tagName}: ${ratio.toFixed(2)}`);
+  }
+  return weak;
+})()
+"""
+
+
+class Page:
+    """`genie-tui web`, and the link that it printed."""
+
+    def __init__(self, home: Path, *arguments: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "genie_tui", "web", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env={**os.environ, "GENIE_HOME": str(home)},
+        )
+        assert self.process.stdout is not None
+        lines = list(iter(self._line, ""))
+        self.link = next((line for line in lines if line.startswith("http")), "")
+        assert self.link, (lines, self.process.wait(DEADLINE))
+
+    def _line(self) -> str:
+        """Return the next line, empty once the last one has come."""
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        return "" if line.startswith("Ctrl+C") else line.strip() or "-" if line else ""
+
+    def stop(self) -> int:
+        self.process.send_signal(signal.SIGINT)
+        with self.process as process:
+            return process.wait(DEADLINE)
+
+
+@pytest.fixture
+def ann(tmp_path: Path, port: int) -> Iterator[Terminal]:
+    host = ["host", "--title", HOSTILE, "--name", "ann", "--port", str(port), "--no-announce"]
+    with Terminal(*host, home=tmp_path / "ann") as terminal:
+        terminal.wait_for("online")
+        yield terminal
+
+
+@pytest.fixture
+def page(ann: Terminal, tmp_path: Path, port: int) -> Iterator[Page]:
+    served = Page(tmp_path / "ann", f":{port}", "--for", "2h")
+    try:
+        yield served
+    finally:
+        if served.process.poll() is None:
+            served.stop()
+
+
+@pytest.fixture
+def browser(tmp_path: Path) -> Iterator[Browser]:
+    with Browser(tmp_path / "chromium") as started:
+        yield started
+
+
+def joined(browser: Browser, page: Page, name: str, **options: object) -> Tab:
+    tab = browser.open(page.link, browser.visitor(), **options)  # type: ignore[arg-type]
+    tab.join(name)
+    tab.wait_for(f"{name} joined as a guest")
+    return tab
+
+
+def test_two_browsers_and_a_terminal_in_one_room_read_each_other(
+    ann: Terminal, page: Page, browser: Browser
+) -> None:
+    bob, cleo = joined(browser, page, "bob"), joined(browser, page, "cleo", width=360, height=740)
+    ann.wait_for("bob", "cleo")
+    ann.say("hello from the terminal")
+    for tab in (bob, cleo):
+        tab.wait_for("hello from the terminal", "genie stayed silent")
+    bob.say("hello from bob's browser")
+    ann.wait_for("hello from bob's browser")
+    cleo.wait_for("hello from bob's browser")
+    cleo.say("@genie hello from cleo's browser")
+    ann.wait_for("hello from cleo's browser")
+    bob.wait_for("hello from cleo's browser", "genie to cleo")
+    bob.value("document.querySelector('.entry-message .reply').click()")
+    bob.say("that is an answer to you")
+    cleo.wait_until(
+        "[...document.querySelectorAll('blockquote')].some(e => /^ann: hello/.test(e.innerText))"
+    )
+
+    assert page.link.partition("#")[2] not in bob.value("location.href")
+    bob.click("#leave")
+    bob.wait_for("You have left the room")
+    cleo.wait_for("bob left")
+    assert page.stop() == 0
+    ann.wait_for("bob and cleo left")
+    assert bob.problems == []
+
+
+def test_what_others_write_is_text_and_nothing_of_it_runs(
+    ann: Terminal, page: Page, browser: Browser
+) -> None:
+    eve, bob = joined(browser, page, "<img/src=x/onerror=hacked=1>"), joined(browser, page, "bob")
+    ann.say("<script>hacked = 1</script> [a](javascript:hacked=1) javascript:hacked=1")
+    eve.say(
+        f'{HOSTILE} **{HOSTILE}** `{HOSTILE}` https://example.org/"onclick=hacked=1 \u202egnp.exe'
+    )
+    eve.say(f"```\n{HOSTILE}\n```\n- {HOSTILE}\n# {HOSTILE}")
+    for tab in (eve, bob):
+        tab.wait_for("<script>hacked = 1</script>", "⟨U+202E⟩gnp.exe", f"{HOSTILE}\n")
+        assert tab.value("document.title") == HOSTILE
+        assert tab.value("[...document.links].map(each => each.href)") == ["https://example.org/"]
+        assert tab.value("[...document.links].every(each => each.rel === 'noopener noreferrer')")
+        assert tab.value(IS_CLEAN), tab.value("document.body.innerHTML")
+        assert tab.problems == []
+
+
+def test_the_page_shows_any_text_as_text_and_its_policy_runs_no_other_script(
+    page: Page, browser: Browser
+) -> None:
+    bob = joined(browser, page, "bob")
+    bob.value(f"""(() => {{ const bad = {HOSTILE!r}; apply({{
+      feed: room.feed, head: room.since, title: bad, notices: [bad], typing: [bad],
+      members: [{{ name: bad, role: bad, engine: bad, busy: bad }}],
+      entries: [
+        {{ type: "message", seq: 900, at: 0, by: bad, text: bad, private: bad, note: bad, quotes: [bad],
+           reply: {{ by: bad, text: bad }}, files: [{{ name: bad, about: bad }}],
+           reactions: [{{ text: bad, by: [bad] }}],
+           work: {{ state: "failed", line: bad, calls: [bad], detail: bad }} }},
+        {{ type: "answer", seq: 901, at: 0, message: 900, to: bad, text: bad, note: bad }},
+        {{ type: "notice", seq: 902, at: 0, mark: bad, text: bad }},
+      ],
+      streams: [{{ message: 900, text: bad }}],
+    }}); }})()""")
+    assert bob.text.count(HOSTILE) > 15
+    assert bob.value(IS_CLEAN)
+    assert bob.problems == []
+
+    for forbidden in (
+        "document.createElement('script').src = 'data:,hacked=1'",
+        "document.body.innerHTML = '<b>'",
+        "document.body.setAttribute('onclick', 'hacked = 1'); document.body.click()",
+    ):
+        bob.value(f"(() => {{ try {{ {forbidden} }} catch {{ return; }} }})()")
+    assert bob.value("fetch('http://127.0.0.2/').then(() => 'sent', () => 'blocked')") == "blocked"
+    assert bob.value(IS_CLEAN)
+    assert bob.value("document.getElementById('log') !== null")
+
+
+def test_a_visitor_reaches_nothing_of_another_ones(
+    ann: Terminal, page: Page, browser: Browser, tmp_path: Path, port: int
+) -> None:
+    bob = joined(browser, page, "bob")
+    same, other = browser.visitor(), Page(tmp_path / "ann", f":{port}", "--observers")
+    try:
+        cleo = browser.open(page.link, same)
+        cleo.join("cleo")
+        cleo.wait_for("cleo joined")
+        again = browser.open(page.link, same)  # a second tab is the same visitor
+        again.wait_for("cleo", "you", gone="Join the room")
+        reader = browser.open(other.link, same)  # and another link another one
+        reader.join("dora")
+        reader.wait_for("You read along here")
+        assert not reader.value("document.getElementById('composer').checkVisibility()")
+        reader.value("document.getElementById('text').value = 'forced'; say()")
+        refusal = "document.getElementById('said-error').textContent"
+        reader.wait_until(f"{refusal} === 'Not sent: this link is for reading only'")
+        ann.say("what was forced?")
+        reader.wait_for("what was forced?", gone="dora: forced")
+    finally:
+        other.stop()
+    cleo.wait_for("dora left")
+    assert bob.value("document.cookie") == ""
+    link = page.link.partition("#")[2].partition(".")[0]
+    stranger = browser.open(page.link.partition("#")[0], browser.visitor())
+    asked = f"fetch('/v/{link}/visit').then(answer => answer.json())"
+    stranger.wait_for("Open your link")
+    assert stranger.value(asked) == {"here": False}
+    assert bob.value(asked) == {"here": True}
+    refused = f"""new Promise(done => {{
+      const socket = new WebSocket(`ws://${{location.host}}/v/{link}/socket`);
+      socket.onopen = () => done("open"); socket.onclose = () => done("closed"); }})"""
+    assert stranger.value(refused) == "closed"
+
+
+def test_a_wrong_link_tells_so_and_a_name_in_use_is_refused(page: Page, browser: Browser) -> None:
+    wrong = browser.open(f"{page.link[:-4]}AAAA", browser.visitor())
+    wrong.join("bob")
+    wrong.wait_for("This link is not valid")
+    taken = browser.open(page.link, browser.visitor())
+    taken.join("ann")
+    taken.wait_for("ann is the host's name in this room")
+    taken.value("document.getElementById('name').value = ''")
+    taken.join("anna-b")
+    taken.wait_for("anna-b joined as a guest")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_can_be_read_and_used_by_keyboard_on_a_phone(
+    ann: Terminal, page: Page, browser: Browser, scheme: str
+) -> None:
+    bob = joined(browser, page, "bob", width=360, height=740, scheme=scheme)
+    ann.say(f"{'word' * 60} `{'code' * 60}` https://example.org/{'path' * 40}")
+    bob.wait_for("wordword", "genie stayed silent")
+    bob.say("```\n" + "x" * 300 + "\n```")
+    bob.wait_for("xxxx", gone="sending")
+    wide = "document.documentElement.scrollWidth > 360 || document.getElementById('scroller').scrollWidth > document.getElementById('scroller').clientWidth"
+    assert not bob.value(wide)
+    assert bob.value(CONTRAST) == []
+
+    nodes = bob.call("Accessibility.getFullAXTree")["nodes"]
+    shown = [each for each in nodes if not each["ignored"]]
+    roles = {each["role"]["value"]: each.get("name", {}).get("value", "") for each in shown}
+    assert {"main", "banner", "log", "status", "region", "heading"} <= roles.keys()
+    assert roles["log"] == "Messages"
+    assert roles["textbox"].startswith("Message; Enter sends")
+    nameless = [
+        each["role"]["value"]
+        for each in shown
+        if each["role"]["value"] in ("button", "textbox", "link")
+        and not each.get("name", {}).get("value")
+    ]
+    assert nameless == []
+    bob.wait_until("document.getElementById('log').getAttribute('aria-live') === 'polite'")
+
+    bob.value("document.getElementById('text').focus()")
+    bob.type("one")
+    bob.press("Enter", shift=True)
+    bob.type("two")
+    bob.press("Enter")
+    ann.wait_for("one", "two")
+    reached = set()
+    bob.value("document.activeElement.blur()")
+    for _ in range(20):
+        bob.press("Tab")
+        reached.add(bob.value("document.activeElement.id || document.activeElement.className"))
+        outline = "getComputedStyle(document.activeElement).outlineStyle"
+        assert (
+            bob.value("document.activeElement === document.body") or bob.value(outline) == "solid"
+        )
+    assert {"show-members", "leave", "scroller", "text", "send", "reply"} <= reached
+
+
+def test_a_page_catches_up_after_its_connection_was_lost(
+    ann: Terminal, page: Page, browser: Browser
+) -> None:
+    bob = joined(browser, page, "bob")
+    bob.value("socket.close()")
+    ann.say("while bob was away")
+    bob.value("document.getElementById('text').value = 'typed meanwhile'; say()")
+    bob.wait_for("while bob was away", "typed meanwhile", gone="sending")
+    ann.wait_for("typed meanwhile")
+    bob.say("and back")
+    ann.wait_for("and back")
+    texts = "[...document.querySelectorAll('.entry-message .text')].map(each => each.innerText)"
+    assert bob.value(texts) == ["while bob was away", "typed meanwhile", "and back"]
+    bob.call("Page.reload")
+    bob.wait_for("while bob was away", "and back")

@@ -1,0 +1,427 @@
+"""The gateway at a socket on loopback, before a real room over TLS."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from tests.genie_core.room.live_room import Ear
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from genie_core.room.open.opener import RoomOpener
+from genie_core.room.open.requests import NewRoom
+from genie_core.room.open.route import route_of
+from genie_core.room.participant.room import JoinedRoom
+from genie_core.serve.config import ServeConfig, WebTable
+from genie_core.serve.errors import CannotServe, RoomUnavailable
+from genie_core.serve.service import Service
+from genie_core.serve.web import gateway as module
+from genie_core.serve.web import visitor
+from genie_core.serve.web.gateway import HEADERS, WebGateway
+from genie_core.serve.web.visitor import WebRoom
+from genie_core.settings.locations import Locations
+from genie_core.settings.model import Settings
+
+DEADLINE = 30.0
+
+
+def places(home: Path) -> Locations:
+    return Locations(home / "config", home / "data", home / "log")
+
+
+class Clock:
+    """A clock that stands still."""
+
+    def __init__(self) -> None:
+        self.now = 1_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@dataclass
+class Site:
+    """A gateway, the room behind it and its host."""
+
+    ann: JoinedRoom
+    ear: Ear
+    gateway: WebGateway
+    room: WebRoom
+    clock: Clock
+
+
+@pytest.fixture
+async def site(tmp_path: Path) -> AsyncIterator[Site]:
+    ear, clock = Ear(), Clock()
+    opener = RoomOpener("ann", Settings(local=True), places(tmp_path))
+    ann = await opener.enter(NewRoom("Standup"), ear)
+    gateway = WebGateway(WebTable(), clock=clock)
+    await gateway.start()
+    try:
+        yield Site(ann, ear, gateway, WebRoom(route_of(ann.hosting.address)), clock)
+    finally:
+        await gateway.stop()
+        await ann.leave()
+
+
+@dataclass
+class Browser:
+    """What a browser does: keeps cookies by path, and names its page as origin."""
+
+    link: str
+    origin: str = ""
+    cookies: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def base(self) -> str:
+        return self.link.partition("/#")[0]
+
+    @property
+    def id(self) -> str:
+        return self.link.partition("#")[2].partition(".")[0]
+
+    @property
+    def secret(self) -> str:
+        return self.link.partition("#")[2].partition(".")[2]
+
+    async def ask(self, what: str, body: Any = None, **headers: str) -> httpx2.Response:
+        path = f"{self.base}/v/{self.id}/{what}"
+        given = {"origin": self.origin or self.base, "cookie": self.cookie, **headers}
+        async with httpx2.AsyncClient(trust_env=False) as client:
+            if body is None:
+                return await client.get(path, headers=given)
+            given.setdefault("content-type", "application/json")
+            content = body if isinstance(body, bytes) else json.dumps(body).encode()
+            answer = await client.post(path, content=content, headers=given)
+        for name, value in answer.cookies.items():
+            self.cookies[name] = value
+        return answer
+
+    @property
+    def cookie(self) -> str:
+        return "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+
+    async def enter(self, name: str) -> httpx2.Response:
+        return await self.ask("enter", {"secret": self.secret, "name": name})
+
+    def tab(self, **position: Any) -> connect:
+        query = "&".join(f"{name}={value}" for name, value in position.items())
+        return connect(
+            f"{self.base.replace('http', 'ws', 1)}/v/{self.id}/socket?{query}",
+            additional_headers={"cookie": self.cookie},
+            origin=self.origin or self.base,  # type: ignore[arg-type]
+            proxy=None,
+        )
+
+
+async def until(
+    socket: ClientConnection, holds: Callable[[list[dict[str, Any]]], object]
+) -> list[dict[str, Any]]:
+    """Receive updates until they fulfil a condition."""
+    updates: list[dict[str, Any]] = []
+    async with asyncio.timeout(DEADLINE):
+        while not holds(updates):
+            updates.append(json.loads(await socket.recv()))
+    return updates
+
+
+def texts(updates: list[dict[str, Any]]) -> list[str]:
+    entries = (each for update in updates for each in update.get("entries", ()))
+    return list(dict.fromkeys(each["text"] for each in entries if each["type"] == "message"))
+
+
+async def test_every_response_has_the_headers_and_loads_nothing_from_elsewhere(site: Site) -> None:
+    async with httpx2.AsyncClient(trust_env=False) as client:
+        for path in ("/", "/app.js", "/style.css", "/icon.svg", "/v/x/visit", "/nothing"):
+            answer = await client.get(f"{site.gateway.url}{path}")
+            assert {name: answer.headers.get(name) for name in HEADERS} == HEADERS
+        page = (await client.get(f"{site.gateway.url}/")).text
+    for forbidden in ("http://", "https://", "style=", "onclick", "<style", "//cdn"):
+        assert forbidden not in page
+
+
+async def test_a_visitor_is_a_guest_who_reads_and_writes_and_leaves(site: Site) -> None:
+    site.ann.messages.send("before")
+    bob = Browser(site.gateway.link(site.room))
+    entered = await bob.enter("bob")
+    assert entered.status_code == 200
+    cookie = entered.headers["set-cookie"]
+    assert f"Path=/v/{bob.id}/" in cookie
+    assert "HttpOnly" in cookie
+    assert "SameSite=strict" in cookie
+    assert "Secure" not in cookie
+    async with bob.tab() as tab:
+        await until(tab, lambda seen: "before" in texts(seen))
+        await tab.send(json.dumps({"type": "say", "id": "1", "text": "from a browser"}))
+        seen = await until(tab, lambda seen: any(each.get("sent") for each in seen))
+        assert {"id": "1"} in [each for update in seen for each in update.get("sent", ())]
+        person = site.ann.state.people["bob"]
+        assert (person.role, person.engine, person.kind) == ("guest", False, "")
+        (said,) = [each for each in site.ann.state.exchanges.values() if each.author == "bob"]
+        assert said.text == "from a browser"
+        assert site.ann.state.is_proven(said.seq)
+    assert (await bob.ask("leave", {})).status_code == 200
+    await site.ear.until(lambda: not site.ann.state.people["bob"].present)
+    assert (await bob.ask("visit")).json() == {"here": False}
+
+
+async def test_the_same_message_sent_again_is_recorded_once(site: Site) -> None:
+    bob = Browser(site.gateway.link(site.room))
+    await bob.enter("bob")
+    frame = json.dumps({"type": "say", "id": "1", "text": "once"})
+    for _ in range(2):
+        async with bob.tab() as tab:
+            await tab.send(frame)
+            await until(tab, lambda seen: any(each.get("sent") for each in seen))
+    assert [each.text for each in site.ann.state.exchanges.values()] == ["once"]
+
+
+async def test_nothing_is_told_before_a_link_is_proven(site: Site) -> None:
+    wrong = Browser(site.gateway.link(site.room)[:-3] + "AAA")
+    assert (await wrong.enter("eve")).status_code == 403
+    assert (await Browser(f"{site.gateway.url}/#none.secret").enter("eve")).status_code == 403
+    with pytest.raises(InvalidStatus):
+        async with wrong.tab():
+            pass
+    assert "eve" not in site.ann.state.people
+    page = await wrong.ask("visit")
+    assert "Standup" not in page.text
+
+
+async def test_a_link_ends_by_time_and_by_use(site: Site) -> None:
+    timed = Browser(site.gateway.link(site.room, lifetime=60.0))
+    once = site.gateway.link(site.room, uses=1)
+    assert (await Browser(once).enter("bob")).status_code == 200
+    assert (await Browser(once).enter("cleo")).status_code == 403
+    site.clock.now += 61.0
+    assert (await timed.enter("dora")).status_code == 403
+    assert set(site.ann.state.people) == {"ann", "bob"}
+
+
+async def test_a_refused_name_uses_no_link_up(site: Site) -> None:
+    browser = Browser(site.gateway.link(site.room, uses=1))
+    refused = await browser.enter("ann")
+    assert refused.status_code == 409
+    assert "ann is the host's name" in refused.json()["error"]
+    assert (await browser.enter("two words")).status_code == 400
+    assert (await browser.enter("bob")).status_code == 200
+
+
+async def test_guesses_are_limited(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = Browser(f"{site.gateway.url}/#none.secret")
+    answers = [(await wrong.enter("eve")).status_code for _ in range(module.GUESSES + 2)]
+    assert answers[: module.GUESSES] == [403] * module.GUESSES
+    assert answers[-1] == 429
+
+
+async def test_one_visitor_s_cookie_opens_no_other_visit(site: Site) -> None:
+    bob, cleo = Browser(site.gateway.link(site.room)), Browser(site.gateway.link(site.room))
+    await bob.enter("bob")
+    await cleo.enter("cleo")
+    thief = Browser(cleo.link, cookies=dict(bob.cookies))
+    assert (await thief.ask("visit")).json() == {"here": False}
+    assert (await thief.ask("leave", {})).status_code == 403
+    with pytest.raises(InvalidStatus):
+        async with thief.tab():
+            pass
+    assert site.ann.state.people["cleo"].present
+
+
+async def test_other_pages_and_other_names_of_the_machine_are_refused(site: Site) -> None:
+    bob = Browser(site.gateway.link(site.room))
+    assert (await bob.ask("visit", host="evil.example")).status_code == 421
+    other = Browser(bob.link, origin="https://evil.example")
+    assert (await other.enter("eve")).status_code == 403
+    await bob.enter("bob")
+    other.cookies = bob.cookies
+    with pytest.raises(InvalidStatus):
+        async with other.tab():
+            pass
+    assert (await other.ask("leave", {})).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"[]", b"{", b'{"secret": 1, "name": "x"}', b"x" * 9_000, b'{"secret": "\xff"}']
+)
+async def test_anything_else_than_a_request_is_refused(site: Site, body: bytes) -> None:
+    browser = Browser(site.gateway.link(site.room))
+    assert (await browser.ask("enter", body)).status_code == 400
+    plain = await browser.ask("enter", b"{}", **{"content-type": "text/plain"})
+    assert plain.status_code == 400
+
+
+@pytest.mark.parametrize(
+    "frame", ["", "[]", '{"type": "answer"}', '{"type": "say", "id": ""}', b"x"]
+)
+async def test_a_tab_that_sends_anything_else_is_closed(site: Site, frame: str | bytes) -> None:
+    bob = Browser(site.gateway.link(site.room))
+    await bob.enter("bob")
+    async with bob.tab() as tab:
+        await tab.send(frame)
+        with pytest.raises(ConnectionClosed):
+            await until(tab, lambda _: False)
+        assert tab.close_code == 1008
+
+
+async def test_an_observer_can_not_write(site: Site) -> None:
+    bob = Browser(site.gateway.link(site.room, "observer"))
+    await bob.enter("bob")
+    async with bob.tab() as tab:
+        await tab.send(json.dumps({"type": "say", "id": "1", "text": "forced"}))
+        seen = await until(tab, lambda seen: any(each.get("sent") for each in seen))
+        (sent,) = [each for update in seen for each in update.get("sent", ())]
+        assert sent == {"id": "1", "why": visitor.ONLY_READS}
+    assert not site.ann.state.exchanges
+
+
+async def test_a_tab_continues_where_it_was(site: Site) -> None:
+    bob = Browser(site.gateway.link(site.room))
+    await bob.enter("bob")
+    site.ann.messages.send("first")
+    async with bob.tab() as tab:
+        seen = await until(tab, lambda seen: "first" in texts(seen))
+    site.ann.messages.send("second")
+    async with bob.tab(feed=seen[-1]["feed"], since=seen[-1]["head"]) as tab:
+        later = await until(tab, lambda seen: "second" in texts(seen))
+    assert not any(each.get("reset") for each in later)
+    assert not any(
+        entry["text"].endswith("was opened")
+        for update in later
+        for entry in update.get("entries", ())
+    )
+    async with bob.tab(feed="another", since=3) as tab:
+        assert (await until(tab, texts))[0]["reset"]
+
+
+async def test_a_long_past_comes_in_parts(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(visitor, "MOST_BYTES", 2_000)
+    bob = Browser(site.gateway.link(site.room))
+    await bob.enter("bob")
+    for number in range(20):
+        site.ann.messages.send(f"{number} {'x' * 400}")
+    async with bob.tab() as tab:
+        seen = await until(tab, lambda seen: len(texts(seen)) == 20)
+        assert len(seen) > 3
+        assert [each.get("reset", False) for each in seen].count(True) == 1
+
+
+async def test_a_visitor_without_a_tab_leaves_and_comes_back(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(visitor, "AWAY", 0.0)
+    bob = Browser(site.gateway.link(site.room))
+    await bob.enter("bob")
+    async with bob.tab() as tab:
+        await until(tab, lambda seen: any(each.get("members") for each in seen))
+    await site.ear.until(lambda: not site.ann.state.people["bob"].present)
+    key = site.ann.state.people["bob"].key
+    site.ann.messages.send("meanwhile")
+    async with bob.tab() as tab:
+        await until(tab, lambda seen: "meanwhile" in texts(seen))
+    assert site.ann.state.people["bob"].key == key
+
+
+async def test_a_private_message_reaches_its_reader_and_no_other_visitor(site: Site) -> None:
+    bob, cleo = Browser(site.gateway.link(site.room)), Browser(site.gateway.link(site.room))
+    await bob.enter("bob")
+    await cleo.enter("cleo")
+    await site.ear.until(lambda: {"bob", "cleo"} <= set(site.ann.state.people))
+    async with bob.tab() as one, cleo.tab() as other:
+        site.ann.messages.send("for bob alone", to="bob")
+        site.ann.messages.send("for all")
+        assert "for bob alone" in texts(await until(one, lambda seen: "for all" in texts(seen)))
+        assert texts(await until(other, lambda seen: "for all" in texts(seen))) == ["for all"]
+
+
+async def test_one_who_is_put_out_hears_it_and_gets_nothing_more(site: Site) -> None:
+    bob, cleo = Browser(site.gateway.link(site.room)), Browser(site.gateway.link(site.room))
+    await bob.enter("bob")
+    await cleo.enter("cleo")
+    async with bob.tab() as tab:
+        await until(tab, lambda seen: any(each.get("members") for each in seen))
+        site.ann.hosting.moderate("ban", "bob")
+        await until(tab, lambda seen: (seen or [{}])[-1].get("status", {}).get("state") == "closed")
+        site.ann.messages.send("without bob")
+        await site.ear.until(lambda: bool(site.ann.state.exchanges))
+    async with bob.tab() as tab:
+        seen = await until(
+            tab, lambda seen: (seen or [{}])[-1].get("status", {}).get("state") == "closed"
+        )
+        assert texts(seen) == []
+
+
+async def test_stopping_lets_all_visitors_leave(site: Site) -> None:
+    bob = Browser(site.gateway.link(site.room))
+    await bob.enter("bob")
+    async with bob.tab() as tab:
+        await until(tab, lambda seen: any(each.get("members") for each in seen))
+        await site.gateway.stop()
+        await site.ear.until(lambda: not site.ann.state.people["bob"].present)
+        with pytest.raises(ConnectionClosed):
+            await until(tab, lambda _: False)
+
+
+@pytest.mark.parametrize(
+    ("table", "why"),
+    [
+        (WebTable(host="0.0.0.0"), "without TLS"),  # noqa: S104 - refused
+        (WebTable(host="192.0.2.1", url="https://chat.example.org"), "without TLS"),
+        (WebTable(url="chat.example.org"), "is no address"),
+        (WebTable(certificate=Path("a.pem")), "needs its key"),
+        (WebTable(certificate=Path("a.pem"), key=Path("b.pem")), "can't be used"),
+    ],
+)
+async def test_beyond_loopback_it_takes_tls(table: WebTable, why: str) -> None:
+    with pytest.raises(CannotServe, match=why):
+        await WebGateway(table).start()
+
+
+async def test_behind_a_proxy_links_and_cookies_are_for_its_address(tmp_path: Path) -> None:
+    gateway = WebGateway(WebTable(url="https://chat.example.org"))
+    await gateway.start()
+    try:
+        link = gateway.link(WebRoom(route_of(":1")))
+        assert link.startswith("https://chat.example.org/#")
+    finally:
+        await gateway.stop()
+
+
+@asynccontextmanager
+async def serving(tmp_path: Path, web: WebTable | None) -> AsyncIterator[Service]:
+    service = Service(
+        ServeConfig(listen="127.0.0.1", port=0, web=web), places(tmp_path / "service")
+    )
+    await service.start()
+    try:
+        yield service
+    finally:
+        await service.stop()
+
+
+async def test_the_rooms_of_a_service_are_joined_by_links_of_their_own(tmp_path: Path) -> None:
+    async with serving(tmp_path, WebTable()) as service:
+        first, second = await service.create("First"), await service.create("Second")
+        bob = Browser(service.web_link(first.saved.id, 60.0))
+        cleo = Browser(service.web_link(second.saved.id, 60.0))
+        assert (await bob.enter("bob")).status_code == 200
+        assert (await cleo.enter("cleo")).status_code == 200
+        assert "bob" in first.server.state.people
+        assert "bob" not in second.server.state.people
+        async with bob.tab() as tab:
+            await until(tab, lambda seen: any(each.get("title") == "First" for each in seen))
+        reading = service.web_link(second.saved.id, 60.0, "observer")
+        for name in ("dora", "emil"):
+            assert (await Browser(reading).enter(name)).status_code == 200
+            assert second.server.state.people[name].role == "observer"
+        await service.archive(first.saved.id)
+        assert (await Browser(bob.link).enter("eve")).status_code == 403
+        assert (await bob.ask("visit")).json() == {"here": False}
+    async with serving(tmp_path, None) as service:
+        with pytest.raises(RoomUnavailable, match="no page"):
+            service.web_link(second.saved.id, 60.0)
