@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import os
 import signal
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from functools import partial
 from typing import Any, Final, TextIO
@@ -27,6 +28,10 @@ from genie_tui.cli.output import safe_line
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
+DISK_THREADS: Final = 32
+"""How many rooms may wait for the disk at once: it syncs several logs together."""
+
+
 def run_serve(options: argparse.Namespace, locations: Locations, out: TextIO) -> int:
     """Serve until a signal arrives, and stop in good order; another signal ends at once."""
     config = _config(options, locations)
@@ -46,6 +51,7 @@ def _config(options: argparse.Namespace, locations: Locations) -> ServeConfig:
 
 async def _serve(config: ServeConfig, locations: Locations, out: TextIO) -> None:
     loop, told = asyncio.get_running_loop(), asyncio.Event()
+    loop.set_default_executor(ThreadPoolExecutor(DISK_THREADS, thread_name_prefix="disk"))
     for number in SIGNALS:
         if signal.getsignal(number) is signal.SIG_IGN:  # by nohup
             continue

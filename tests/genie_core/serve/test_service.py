@@ -17,6 +17,7 @@ from genie_core.room.protocol.address import Address
 from genie_core.room.protocol.errors import AddressInUse
 from genie_core.room.protocol.events import MemberLeft, MemberModerated, RoomSuspended
 from genie_core.room.protocol.frames import FrameRefused, Moderate, StoreFile
+from genie_core.room.protocol.limits import Limits
 from genie_core.room.security.challenge import InviteSecret
 from genie_core.room.security.invite import read_invite
 from genie_core.serve.config import ServeConfig, ServiceLimits
@@ -254,6 +255,19 @@ async def test_a_file_beyond_the_quota_is_refused_and_the_room_goes_on(tmp_path:
             assert service.quota.share(room.saved.id).used < 100_000
             ann.client.messages.send("goes on")
             await ann.seen.until(lambda seen: seen.texts)
+
+
+async def test_the_limits_of_the_configuration_hold_for_each_room(tmp_path: Path) -> None:
+    small = replace(LOCAL, room=Limits(members=1))
+    async with serving(tmp_path, small) as service:
+        for title in ("First", "Second"):
+            room = await service.create(title)
+            async with joining(room.invite(), "ann") as ann:
+                await ann.seen.online()
+                async with joining(room.invite(), "bob") as bob:
+                    await bob.seen.until(ended)
+                    assert bob.refusal is not None
+                    assert bob.refusal.code == "room_full"
 
 
 async def test_no_more_rooms_are_opened_than_the_limit(tmp_path: Path) -> None:
