@@ -66,7 +66,8 @@ async def _serve(config: ServeConfig, locations: Locations, out: TextIO) -> None
             await resources.enter_async_context(serve_ops(service, ops))
         alive = start_task(systemd.stay_alive(), name="watchdog")
         resources.callback(alive.cancel)
-        await service.start()
+        if not await _is_started(service, told):
+            return
         resources.push_async_callback(service.stop)
         async with administered(service, told.set):
             systemd.tell(READY)
@@ -74,6 +75,20 @@ async def _serve(config: ServeConfig, locations: Locations, out: TextIO) -> None
             out.flush()
             await told.wait()
         systemd.tell(STOPPING)
+
+
+async def _is_started(service: Service, told: asyncio.Event) -> bool:
+    """Start the service, which may take long with many rooms; False if a signal came before."""
+    starting = start_task(service.start(), name="start")
+    waiting = start_task(told.wait(), name="signals")
+    await asyncio.wait([starting, waiting], return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
+    if starting.done():
+        starting.result()
+        return True
+    starting.cancel()
+    await asyncio.wait([starting])
+    return False
 
 
 def _probe(config: ServeConfig, out: TextIO) -> int:
