@@ -168,7 +168,7 @@ def _status_lines(status: Status) -> Iterator[str]:
         ("address", status.address),
         ("pin", status.pin),
         ("key", status.key),
-        ("rooms", f"{rooms}, {status.archived:,} archived or elsewhere"),
+        ("rooms", f"{rooms}, {status.archived:,} archived"),
         ("members", f"{status.members:,} present"),
         ("store", status.store),
         ("shards", ", ".join(map(str, status.shards))),
