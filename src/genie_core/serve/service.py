@@ -24,6 +24,7 @@ from genie_core.room.security.identity import Identity, load_identity
 from genie_core.room.server.counters import Counters
 from genie_core.room.server.listener import HALF_OPEN, RoomListener
 from genie_core.room.transport.websocket import bind
+from genie_core.runtime.garbage_collector import collector_paused
 from genie_core.runtime.tasks import start_task
 from genie_core.serve.config import GuestsTable, ServeConfig, ServiceLimits
 from genie_core.serve.disk_quota import DiskQuota
@@ -172,7 +173,8 @@ class Service:
             self._shards.start()
         else:
             resources.push_async_callback(self._close_all, ServedRoom.close)
-            await self._open_all(await asyncio.to_thread(self._listings))
+            with collector_paused():
+                await self._open_all(await asyncio.to_thread(self._listings))
         if self._guests is not None:
             self._guests.start()
             resources.push_async_callback(self._guests.aclose)
