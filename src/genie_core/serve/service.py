@@ -26,6 +26,7 @@ from genie_core.room.server.counters import Counters
 from genie_core.room.server.listener import HALF_OPEN, RoomListener
 from genie_core.room.transport.connection import PeerConnection
 from genie_core.room.transport.websocket import bind
+from genie_core.runtime.garbage_collector import collector_paused
 from genie_core.runtime.tasks import start_task
 from genie_core.serve.config import GuestsTable, ServeConfig, ServiceLimits
 from genie_core.serve.disk_quota import DiskQuota
@@ -179,7 +180,8 @@ class Service:
             resources.push_async_callback(self._close_all, ServedRoom.close)
             self._await_rooms(await asyncio.to_thread(self._listings))
             await listener.listen(sock=sock)
-            await self._open_all()
+            with collector_paused():
+                await self._open_all()
         if self._guests is not None:
             self._guests.start()
             resources.push_async_callback(self._guests.aclose)
