@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 from tests.contract.browser import PROGRAM, Browser, Tab
-from tests.contract.terminal import DEADLINE, Terminal
+from tests.contract.terminal import DEADLINE, Terminal, printed_invite
 
 pytestmark = [
     pytest.mark.timeout(300),
@@ -293,3 +293,23 @@ def test_a_page_catches_up_after_its_connection_was_lost(
     assert bob.value(texts) == ["while bob was away", "typed meanwhile", "and back"]
     bob.call("Page.reload")
     bob.wait_for("while bob was away", "and back")
+
+
+@pytest.mark.usefixtures("own_hosts")
+def test_a_room_is_found_by_its_invite_and_where_it_is_hosted_by_its_name(
+    browser: Browser, tmp_path: Path, port: int
+) -> None:
+    home = tmp_path / "ann"
+    host = ["host", "--title", "Standup", "--name", "ann", "--port", str(port), "--no-announce"]
+    with Terminal(*host, home=home) as ann:
+        ann.wait_for("Standup", "online")
+        invite = printed_invite(home)
+        (folder,) = (home / "data" / "sessions").iterdir()
+        for way, name in ((invite, "bob"), (folder.name, "cleo")):
+            served = Page(home, way)
+            try:
+                tab = joined(browser, served, name)
+                tab.say(f"{name} is here")
+                ann.wait_for(f"{name} is here")
+            finally:
+                assert served.stop() == 0
