@@ -9,6 +9,7 @@ from benchmarks import (
     holding,
     proofs,
     screen,
+    service_backup,
     start,
     tool_definitions,
     tool_servers,
@@ -18,6 +19,7 @@ from benchmarks.coding import command as coding
 from benchmarks.engine import command as engine
 from benchmarks.room import command as room
 from benchmarks.room import flood, host_screen
+from benchmarks.serve import command as serve
 from benchmarks.sessions import command as sessions
 
 ALL = {
@@ -29,12 +31,14 @@ ALL = {
     "coding": coding.main,
     "room": room.main,
     "flood": flood.main,
+    "serve": serve.main,
     "proofs": proofs.main,
     "exports": exports.main,
     "host_screen": host_screen.main,
     "screen": screen.main,
     "sessions": sessions.main,
     "holding": holding.main,
+    "service_backup": service_backup.main,
     "tool_servers": tool_servers.main,
     "web": web.main,
 }

@@ -72,8 +72,9 @@ def imported_by(*modules: str, without: tuple[str, ...] = ()) -> set[str]:
     )
     # where group-sense is installed, its Decision is used; nothing needs it for that
     graph.remove_import(importer="genie_core.reasoner.decision", imported="group_sense")
-    # the contract of logs is for rooms, and wants the extra "room" too
-    graph.remove_module("genie_core.testing.contract.log")
+    # the contracts of logs and stores are for rooms, and want the extra "room" too
+    for part in ("log", "store"):
+        graph.remove_module(f"genie_core.testing.contract.{part}")
     for package in without:
         graph.squash_module(package)
         graph.remove_module(package)

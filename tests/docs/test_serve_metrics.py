@@ -2,18 +2,23 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
-from tests.genie_core.serve.test_http import ANYWHERE, ask
-from tests.genie_core.serve.test_service import serving
+from tests.genie_core.serve.test_http import ANYWHERE, Store, ask
+from tests.genie_core.serve.test_service import LOCAL, places, serving
 
 from genie_core.serve.http import serve_ops
+from genie_core.serve.service import Service
 
 PAGE = Path(__file__).parents[2] / "docs" / "serve.md"
 
 
 async def test_the_table_of_metrics_is_complete_and_right(tmp_path: Path) -> None:
-    async with serving(tmp_path) as service, serve_ops(service, ANYWHERE) as ops:
+    store: Any = Store()
+    service = Service(LOCAL, places(tmp_path), store=store)
+    service.locations.sessions.mkdir(parents=True)
+    async with serve_ops(service, ANYWHERE) as ops:
         _, text = await ask(ops, "/metrics")
     families = list(text_string_to_metric_families(text))
     published = {

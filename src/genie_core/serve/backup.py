@@ -6,7 +6,9 @@ before they are acknowledged: the copy of each begins after the backup did, ends
 and so has everything that was acknowledged before.
 """
 
+import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -17,7 +19,7 @@ from genie_core.backup.writing import BackupReport, write_backup
 from genie_core.errors import GenieError
 from genie_core.room.open.identities import key_file
 from genie_core.serve.admin.client import holding_rooms
-from genie_core.serve.admin.socket_file import no_service
+from genie_core.serve.admin.socket_file import ROOT, no_service
 from genie_core.serve.config import CONFIG_NAME, ServeConfig
 from genie_core.sessions.catalog import Catalog
 from genie_core.settings.locations import Locations
@@ -25,6 +27,10 @@ from genie_core.settings.locations import Locations
 SHARED: Final = (
     "the rooms are in the {kind} store; this backup has what this machine has of them, so back up "
     "the store as well"
+)
+ROOTS: Final = (
+    "what was restored belongs to root; before the service runs as user {owner}: "
+    "chown -R {owner} {data} {config}"
 )
 KEPT_APART: Final = "{path} is not in it: the configuration names it as a secret of the store"
 
@@ -88,7 +94,9 @@ def restore_service(
         if any(each.exists() for each in here) or Catalog(locations.sessions).ids():
             raise NotEmpty(locations.data)
         secrets = OwnSecrets(config.name, locations.secrets)
-        return restore_backup(locations, secrets, passphrase, source, name)
+        done = restore_backup(locations, secrets, passphrase, source, name)
+    done.notes.extend(_notes(locations))
+    return done
 
 
 def restore_room(
@@ -104,7 +112,16 @@ def restore_room(
     One that is here stays as it is. Errors as `restore_backup`.
     """
     secrets = OwnSecrets(config.name, locations.secrets)
-    return restore_backup(locations, secrets, passphrase, source, name, session=room)
+    done = restore_backup(locations, secrets, passphrase, source, name, session=room)
+    done.notes.extend(_notes(locations))
+    return done
+
+
+def _notes(locations: Locations) -> Iterator[str]:
+    """Yield what is left to do if root restored what another user's service is to read."""
+    owner = locations.data.parent.stat().st_uid
+    if os.geteuid() == ROOT and owner != ROOT:
+        yield ROOTS.format(owner=owner, data=locations.data, config=locations.config)
 
 
 def _elsewhere(locations: Locations, config: ServeConfig, config_file: Path) -> dict[str, Path]:

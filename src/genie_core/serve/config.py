@@ -44,8 +44,8 @@ class StoreTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `urls` are the servers of NATS, or one address of PostgreSQL. `credentials` is a file, and
     `objects` a folder for files, such as a mounted bucket; by default they are in the store.
 
-    For NATS: `ca` is a file with the authority that signed the servers' certificates, and
-    `certificate` one with a certificate and its key, for servers that ask for it. `monitor` are the
+    `ca` is a file with the authority that signed the servers' certificates, and `certificate` one
+    with a certificate and its key, for servers that ask for it. For NATS: `monitor` are the
     addresses at which the servers show their settings; `synced` says without them that all servers
     sync what they acknowledge.
     """
@@ -71,7 +71,6 @@ class GuestsTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     model: str
-    prompt: str = ""
 
 
 class WebTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -184,7 +183,11 @@ def _with_paths(config: ServeConfig, base: Path) -> ServeConfig:
     store = config.store
     if store is not None:
         store = msgspec.structs.replace(
-            store, credentials=absolute(store.credentials), objects=absolute(store.objects)
+            store,
+            credentials=absolute(store.credentials),
+            objects=absolute(store.objects),
+            ca=absolute(store.ca),
+            certificate=absolute(store.certificate),
         )
     return msgspec.structs.replace(
         config,

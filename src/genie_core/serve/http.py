@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 import uvicorn
+from prometheus_client import Gauge
 from prometheus_client.exposition import choose_encoder
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -61,6 +62,8 @@ async def serve_ops(service: Service, address: Address) -> AsyncIterator[Address
 
 def _app(service: Service) -> Starlette:
     registry = make_registry(service)
+    if service.store is not None:
+        store_up = Gauge("genie_store_up", "1 if the store answers, else 0", registry=registry)
 
     async def health(request: Request) -> Response:
         return PlainTextResponse("ok\n")
@@ -68,9 +71,13 @@ def _app(service: Service) -> Starlette:
     async def ready(request: Request) -> Response:
         reasons = await unready(service)
         body = {"ready": not reasons, "reasons": reasons, "rooms": len(service.rooms)}
+        if service.store is not None:
+            body["shards"] = len(service.shards_held)  # 0 for a stand-by, which is ready, too
         return JSONResponse(body, 503 if reasons else 200)
 
     async def metrics(request: Request) -> Response:
+        if service.store is not None:
+            store_up.set(not await _store_problem(service))
         encode, kind = choose_encoder(request.headers.get("accept", ""))
         return Response(encode(registry), headers={"content-type": kind})
 

@@ -47,6 +47,9 @@ class ServiceCollector(Collector):
         yield from _of_connections(rooms, service)
         yield from _of_logs(rooms, service.counters)
         yield from _of_disk(service)
+        if service.store is not None:
+            held, text = len(service.shards_held), "Shards whose rooms this process hosts"
+            yield GaugeMetricFamily("genie_shards_held", text, held)
         version = {__version__: 1}
         yield _labelled(
             GaugeMetricFamily, "genie_build_info", "Which version runs", version, "version"
@@ -55,23 +58,26 @@ class ServiceCollector(Collector):
 
 def _of_rooms(rooms: list[Room], service: Service) -> Iterator[Metric]:
     failing = sum(bool(room.failure) for room in rooms)
+    full = sum(bool(room.log.full and not room.failure) for room in rooms)
     states = {
-        "open": len(rooms) - failing,
+        "open": len(rooms) - failing - full,
+        "full": full,
         "failing": failing,
         "unopened": len(service.problems),
         "archived": len(service.archived),
     }
-    text = "Rooms by state: a failing one can't write its log, an unopened one can't be opened"
+    text = "Rooms by state: a full one is at its limit, a failing one can't write its log"
     yield _labelled(GaugeMetricFamily, "genie_rooms", text, states, "state")
     people = sum(room.peers.people for room in rooms)
     yield GaugeMetricFamily("genie_members", "People and agents that are in a room now", people)
 
 
 def _of_connections(rooms: list[Room], service: Service) -> Iterator[Metric]:
-    is_serving, counters = service.is_serving, service.counters
-    text = "Open connections, authenticated or not"
-    count = service.listener.connections if is_serving else 0
-    yield GaugeMetricFamily("genie_connections", text, count)
+    counters, listener = service.counters, service.listener if service.is_serving else None
+    authenticated, others = (listener.members, listener.unauthenticated) if listener else (0, 0)
+    text = "Open connections: members' and administrators', and others that may become that"
+    states = {"authenticated": authenticated, "unauthenticated": others}
+    yield _labelled(GaugeMetricFamily, "genie_connections", text, states, "state")
     behind = sum(peer.position < room.log.durable for room in rooms for peer in room.peers.members)
     text = "Members' connections that have not been sent all durable events"
     yield GaugeMetricFamily("genie_connections_behind", text, behind)
@@ -79,7 +85,7 @@ def _of_connections(rooms: list[Room], service: Service) -> Iterator[Metric]:
     text = "Members' connections that the service ended"
     yield _labelled(CounterMetricFamily, "genie_evictions", text, _all(counters.evicted), "reason")
     refused = _all(counters.refused)
-    refused["crowded_out"] = service.listener.crowded_out if is_serving else 0
+    refused["crowded_out"] = listener.crowded_out if listener else 0
     text = "Connections that were refused before they were a member's"
     yield _labelled(CounterMetricFamily, "genie_refusals", text, refused, "reason")
 
@@ -101,6 +107,10 @@ def _of_logs(rooms: list[Room], counters: Counters) -> Iterator[Metric]:
 
 
 def _of_disk(service: Service) -> Iterator[Metric]:
+    text = "Bytes of all rooms, logs and files"
+    yield GaugeMetricFamily("genie_disk_bytes", text, service.quota.used)
+    text = "The most that they may be"
+    yield GaugeMetricFamily("genie_disk_limit_bytes", text, service.config.limits.disk)
     try:
         free = shutil.disk_usage(service.locations.sessions).free
     except OSError:

@@ -3,28 +3,40 @@
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass
 from functools import partial
+from typing import Final
 
 from genie_core.room.open.files import blobs_of
 from genie_core.room.open.hosting import make_own, open_held
 from genie_core.room.participant.presence import PASSES_NAME, HostPresence, InviteTokenFile
 from genie_core.room.protocol.address import Address
 from genie_core.room.protocol.events import Event, Role
+from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.security.certificate import Certificate
 from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite_tokens import InviteTokens
 from genie_core.room.server.counters import Counters
 from genie_core.room.server.file_worker import open_file_worker
+from genie_core.room.server.log import Log
 from genie_core.room.server.quotas import StrangerQuotas
 from genie_core.room.server.server import RoomServer
+from genie_core.runtime.tasks import start_task
 from genie_core.serve.config import ServeConfig
 from genie_core.serve.disk_quota import DiskQuota
 from genie_core.serve.errors import NotSaved
+from genie_core.serve.shared_invites import SharedInviteTokens
+from genie_core.serve.stores.shared_log import CachedLog
+from genie_core.serve.stores.store import Objects, SharedStore
 from genie_core.sessions.log.writer import OpenedLog
-from genie_core.sessions.metadata import SessionMetadata
+from genie_core.sessions.metadata import SessionMetadata, encode_metadata
 from genie_core.sessions.session import SavedSession
+from genie_core.storage.atomic import replace_file
+
+ROOM: Final = "room."
+PASSES: Final = "passes."
+"""What the keys of documents begin with; the name of a room's folder follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +52,7 @@ class RoomHost:
     counters: Counters
     quota: DiskQuota
     clock: Callable[[], float] = time.time
+    store: SharedStore | None = None
 
     @property
     def name(self) -> str:
@@ -76,21 +89,24 @@ class ServedRoom:
             GenieError: it can't be opened, or not by this host.
         """
         async with AsyncExitStack() as resources:
-            opened = await open_held(saved, host.name, resources)
-            file = InviteTokenFile(saved.folder / PASSES_NAME)
+            log, opened = await _open_log(saved, host, resources)
+            file = await _open_passes(saved, host.store)
             resources.push_async_callback(file.aclose)
             passes = await asyncio.to_thread(file.load)
             copied, founding = await asyncio.to_thread(
                 make_own, saved, opened, host.name, host.identity
             )
-            record, log, limits = saved.metadata, opened.log, host.config.room
+            record, limits, cache = saved.metadata, host.config.room, opened.log
+            if host.store is not None:  # before the log has the room's first event
+                await share_record(saved, host.store)
+            shared = RoomFiles(host.store.objects, saved.id) if host.store is not None else None
             share = host.quota.share(saved.id)
-            share.note_log(log.size)
-            files = await open_file_worker(blobs_of(saved), log.files, limits, share)
+            share.note_log(cache.size)
+            files = await open_file_worker(blobs_of(saved), cache.files, limits, share, shared)
 
             async def append(events: Sequence[Event]) -> None:
                 await log.append(events)
-                share.note_log(log.size)
+                share.note_log(cache.size)
 
             server = RoomServer(
                 opened.events,
@@ -115,27 +131,15 @@ class ServedRoom:
                 strangers=host.strangers,
                 counters=host.counters,
             )
-            log.memory = server.room.log.remembered
+            cache.memory = server.room.log.remembered
             resources.push_async_callback(server.close)
             await server.start()
             resources.callback(share.disconnect)
             share.connect(server.fill)
-            presence = HostPresence(
-                host.identity,
-                host.certificate,
-                room=record.id,
-                title=record.title,
-                host=host.name,
-                address=host.address,
-                local=False,
-                passes=passes,
-                file=file,
-                settle=server.settle,
-                trusts_loopback=False,
-                addresses=host.addresses,
-                clock=host.clock,
-            )
+            presence = _presence(record, host, passes, file, server.settle)
             presence.state(hosts)
+            if host.config.announce:
+                await resources.enter_async_context(presence.announced())
             await asyncio.to_thread(_note_hosting, saved, host, presence)
             return cls(saved, server, passes, presence, opened, resources.pop_all())
 
@@ -176,6 +180,15 @@ class ServedRoom:
         if not is_saved:
             raise NotSaved(self.saved.log_path)
 
+    async def drop(self) -> None:
+        """Stop serving at once, because another machine may host the room from now on.
+
+        Members come back there, with what was not acknowledged.
+        """
+        self.server.give_way()
+        await self.server.close()
+        await self._release()
+
     async def _release(self) -> None:
         last = self._log.last
         summary = self.saved.summary(self.server.state, last.at if last is not None else 0.0)
@@ -185,10 +198,88 @@ class ServedRoom:
             await self._resources.aclose()
 
 
+def _presence(
+    record: SessionMetadata,
+    host: RoomHost,
+    passes: InviteTokens,
+    file: InviteTokenFile,
+    settle: Callable[[HostRecord], None],
+) -> HostPresence:
+    return HostPresence(
+        host.identity,
+        host.certificate,
+        room=record.id,
+        title=record.title,
+        host=host.name,
+        address=host.address,
+        local=False,
+        passes=passes,
+        file=file,
+        settle=settle,
+        trusts_loopback=False,
+        addresses=host.addresses,
+        clock=host.clock,
+    )
+
+
 def ids_of(record: SessionMetadata) -> tuple[str, ...]:
     """Return a room's id, and the one that it had before it was founded."""
     before = record.founding.before if record.founding is not None else ""
     return (record.id, before) if before else (record.id,)
+
+
+class RoomFiles:
+    """The files of one room in a store."""
+
+    def __init__(self, objects: Objects, room: str) -> None:
+        self._objects = objects
+        self._room = room
+
+    async def put(self, digest: str, path: str) -> None:
+        await self._objects.put(self._room, digest, path)
+
+    async def get(self, digest: str, path: str) -> bool:
+        return await self._objects.get(self._room, digest, path)
+
+
+async def share_record(saved: SavedSession, store: SharedStore) -> None:
+    """Tell other machines of a room, or of its changes.
+
+    Raises:
+        StoreUnavailable: the store does not answer.
+    """
+    await store.documents.put(f"{ROOM}{saved.id}", encode_metadata(saved.metadata))
+
+
+async def _open_log(
+    saved: SavedSession, host: RoomHost, resources: AsyncExitStack
+) -> tuple[Log, OpenedLog]:
+    """Lock the room and open its log, which is in the store if there is one."""
+    if host.store is None:
+        opened = await open_held(saved, host.name, resources)
+        return opened.log, opened
+    held = ExitStack()
+    resources.push_async_callback(asyncio.to_thread, held.close)
+    locking = start_task(asyncio.to_thread(held.enter_context, saved.held(host.name)))
+    try:
+        await asyncio.shield(locking)
+    except asyncio.CancelledError:
+        await asyncio.wait([locking])  # a thread can't be cancelled
+        raise
+    log, opened = await CachedLog.open(host.store.log(saved.id), saved.log_path)
+    resources.push_async_callback(log.aclose)
+    return log, opened
+
+
+async def _open_passes(saved: SavedSession, store: SharedStore | None) -> InviteTokenFile:
+    """Open the file of invites, as the store has it if there is one."""
+    path = saved.folder / PASSES_NAME
+    if store is None:
+        return InviteTokenFile(path)
+    content = await store.documents.get(f"{PASSES}{saved.id}")
+    if content is not None:
+        await asyncio.to_thread(replace_file, path, content)
+    return SharedInviteTokens(path, store.documents, f"{PASSES}{saved.id}")
 
 
 def _note_hosting(saved: SavedSession, host: RoomHost, presence: HostPresence) -> None:

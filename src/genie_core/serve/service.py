@@ -4,13 +4,14 @@ import asyncio
 import dataclasses
 import logging
 import resource
+import shutil
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from weakref import WeakValueDictionary
 
 from genie_core.errors import GenieError
@@ -21,13 +22,14 @@ from genie_core.room.protocol.names import fold_name
 from genie_core.room.security.certificate import Certificate, load_certificate
 from genie_core.room.security.identity import Identity, load_identity
 from genie_core.room.server.counters import Counters
-from genie_core.room.server.listener import RoomListener
+from genie_core.room.server.listener import HALF_OPEN, RoomListener
 from genie_core.room.transport.websocket import bind
 from genie_core.runtime.tasks import start_task
-from genie_core.serve.config import ServeConfig
+from genie_core.serve.config import GuestsTable, ServeConfig, ServiceLimits
 from genie_core.serve.disk_quota import DiskQuota
 from genie_core.serve.errors import CannotServe, NoSuchRoom, RoomUnavailable
-from genie_core.serve.served_room import RoomHost, ServedRoom, ids_of
+from genie_core.serve.served_room import PASSES, ROOM, RoomHost, ServedRoom, ids_of, share_record
+from genie_core.serve.shards import ELSEWHERE, Shards
 from genie_core.serve.stores.store import SharedStore
 from genie_core.serve.web.pages import Pages
 from genie_core.serve.web.visitor import WebRole
@@ -39,19 +41,25 @@ from genie_core.settings.locations import Locations
 from genie_core.storage.atomic import make_private_folder
 from genie_core.storage.errors import StorageError, disk_access
 
+if TYPE_CHECKING:
+    from genie_core.serve.guests import GuestAgents
+
 OPENED_AT_ONCE: Final = 8
 
 LOOK_AROUND: Final = 30.0
 """Seconds between two checks of the machine's own addresses."""
 
 ARCHIVED: Final = "this room is archived; an administrator of the service can open it again"
+UNTITLED: Final = "Room"
 REASON: Final = "the room was archived"
 BROKEN: Final = "an internal error; the log has the details"
 STOPPED: Final = "the service was stopped"
 
+STANDS_BY: Final = "another machine of this service hosts rooms now; ask that one"
+
 EVERYWHERE: Final = ("", "0.0.0.0", "::")  # noqa: S104 - compared with, not bound to
-FILES: Final = 1_048_576
-"""Most files that the process asks to have open."""
+FILES_OF_ROOM: Final = 2
+OTHER_FILES: Final = 256
 
 logger = logging.getLogger(__name__)
 
@@ -77,7 +85,7 @@ class Service:
         self.store: Final = store
         self.catalog: Final = Catalog(locations.sessions)
         self.problems: dict[str, str] = {}
-        self.archived: set[str] = set()
+        self.archived: dict[str, tuple[str, ...]] = {}
         self.counters: Final = Counters()
         self.quota: Final = DiskQuota(config.limits)
         self.is_serving = False
@@ -88,6 +96,10 @@ class Service:
         self._opening = 0
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._resources = AsyncExitStack()
+        self._shards: Shards | None = None
+        if store is not None and config.store is not None:
+            self._shards = Shards(store, config.store.shards, locations.sessions, self)
+        self._guests: GuestAgents | None = None
         self.host: RoomHost
         self.listener: RoomListener
         self.address: Address
@@ -95,6 +107,11 @@ class Service:
     @property
     def rooms(self) -> Mapping[str, ServedRoom]:
         return MappingProxyType(self._rooms)
+
+    @property
+    def shards_held(self) -> frozenset[int]:
+        """The parts of the service that this machine hosts; none without a store."""
+        return self._shards.held if self._shards is not None else frozenset()
 
     @property
     def identity(self) -> Identity:
@@ -114,7 +131,7 @@ class Service:
 
     async def _start(self, resources: AsyncExitStack) -> None:
         config = self.config
-        raise_file_limit()
+        allow_files(config.limits)
         await asyncio.to_thread(_take_folder, self.locations, resources)
         identity, certificate = await asyncio.to_thread(self._credentials)
         sock = resources.enter_context(await bind(Address(config.listen, config.port), beyond=True))
@@ -123,6 +140,7 @@ class Service:
         self.listener = listener = RoomListener(
             certificate,
             config.room,
+            half_open=max(HALF_OPEN, config.room.half_open),
             connections=config.limits.connections,
             members=config.limits.members,
             clock=self._clock,
@@ -139,10 +157,25 @@ class Service:
             self.counters,
             self.quota,
             self._clock,
+            self.store,
         )
         self._hosts = await self._look_around()
-        resources.push_async_callback(self._close_all, ServedRoom.close)
-        await self._open_all(await asyncio.to_thread(self._listings))
+        if config.guests is not None:
+            self._guests = await self._guest_agents(config.guests)
+        if self._shards is not None and self.store is not None:
+            listener.elsewhere = ELSEWHERE
+            await self.store.check()
+            await self._shards.check()
+            resources.push_async_callback(self._shards.release)
+            resources.push_async_callback(self._close_all, ServedRoom.close)
+            resources.push_async_callback(self._shards.stop)
+            self._shards.start()
+        else:
+            resources.push_async_callback(self._close_all, ServedRoom.close)
+            await self._open_all(await asyncio.to_thread(self._listings))
+        if self._guests is not None:
+            self._guests.start()
+            resources.push_async_callback(self._guests.aclose)
         await listener.listen(sock=sock)
         if config.web is not None:
             self.pages = Pages(config.web, self.address, certificate.pin, self._clock)
@@ -184,11 +217,7 @@ class Service:
             GenieError: it can't be created.
         """
         with self._place():
-            name = self.host.name
-            saved = await asyncio.to_thread(
-                self.catalog.create, title, self._clock(), host=name, name=name
-            )
-            return await self._open(saved)
+            return await self._open(await asyncio.to_thread(self._create, title))
 
     async def archive(self, room: str) -> None:
         """Suspend a room; its folder stays, and those who try to join hear that it is archived.
@@ -199,9 +228,8 @@ class Service:
         """
         async with self._turn(room):
             served = self.room(room)
-            await asyncio.to_thread(served.saved.update, archived=True)
-            self.listener.refuse(ARCHIVED, *served.ids)
-            self.archived.add(room)
+            await self._update(served.saved, archived=True)
+            self.refuse_archived(served.saved)
             await self._close(room, partial(served.suspend, REASON))
 
     async def unarchive(self, room: str) -> ServedRoom:
@@ -216,10 +244,13 @@ class Service:
             self._check_closed(room)
             with self._place():
                 saved = await asyncio.to_thread(self.catalog.find, room)
-                served = await self._open(saved)
-            self.archived.discard(room)
-            await asyncio.to_thread(saved.update, archived=False)
-            return served
+                await self._update(saved, archived=False)
+                self.archived.pop(room, None)
+                try:
+                    return await self._open(saved)
+                except GenieError as error:
+                    self.note_problem(room, str(error))
+                    raise
 
     async def delete(self, room: str) -> None:
         """Move a room that is archived or damaged to the trash of this machine.
@@ -236,10 +267,12 @@ class Service:
             ids: tuple[str, ...] = ()
             with suppress(StorageError):  # it may be damaged
                 ids = ids_of((await asyncio.to_thread(self.catalog.find, room)).metadata)
+            if self.store is not None:
+                await _remove_shared(self.store, room)
             await asyncio.to_thread(trash, self.catalog.folder(room))
             self.listener.remove(*ids)
             self.quota.remove(room)
-            self.archived.discard(room)
+            self.archived.pop(room, None)
             self.problems.pop(room, None)
 
     def web_link(self, room: str, lifetime: float, role: WebRole = "guest") -> str:
@@ -265,63 +298,98 @@ class Service:
             with self._place():
                 return await self._open(await asyncio.to_thread(self.catalog.find, room))
 
-    async def close_room(self, room: str) -> None:
-        """Stop hosting a room that another process may host from now on; members go there."""
-        async with self._turn(room):
-            if served := self._rooms.get(room):
-                self.listener.remove(*served.ids)
-                await self._close(room, served.close)
+    async def drop_rooms(self, is_among: Callable[[str], bool]) -> None:
+        """Stop serving rooms at once, because another machine hosts them or may do so."""
+        for room in [room for room in self.problems if is_among(room)]:
+            del self.problems[room]
+        for room in [room for room in self.archived if is_among(room)]:
+            self.listener.remove(*self.archived.pop(room))
+        async with asyncio.TaskGroup() as tasks:
+            for room, served in list(self._rooms.items()):
+                if is_among(room):
+                    served.server.give_way()
+                    self.listener.remove(*served.ids)
+                    tasks.create_task(self._close(room, served.drop))
+
+    def refuse_archived(self, saved: SavedSession) -> None:
+        """Say to those who try to join a room that it is archived."""
+        self.archived[saved.id] = ids_of(saved.metadata)
+        self.listener.refuse(ARCHIVED, *ids_of(saved.metadata))
 
     async def _open_all(self, listings: Iterable[Listing]) -> None:
         """Open all rooms of this service, some at a time."""
-        gate = asyncio.Semaphore(OPENED_AT_ONCE)
+        gate, others = asyncio.Semaphore(OPENED_AT_ONCE), 0
 
         async def open_one(room: str) -> None:
             async with gate:
                 try:
                     await self.open_room(room)
                 except GenieError as error:
-                    self._note_problem(room, str(error))
+                    self.note_problem(room, str(error))
                 except Exception:  # a damaged room must not keep the others closed
                     logger.exception("opening the room %s failed", room)
-                    self._note_problem(room, BROKEN)
+                    self.note_problem(room, BROKEN)
 
         async with asyncio.TaskGroup() as tasks:
             for listing in listings:
                 record = listing.metadata
                 if record is None:
-                    self._note_problem(listing.id, listing.note)
+                    self.note_problem(listing.id, listing.note)
                 elif record.kind != "hosted" or record.copied or not self._is_me(record.owner):
-                    continue
+                    others += 1
                 elif record.archived:
                     self.listener.refuse(ARCHIVED, *ids_of(record))
-                    self.archived.add(listing.id)
+                    self.archived[listing.id] = ids_of(record)
                     self.quota.share(listing.id).note_log(listing.size)
                 else:
                     tasks.create_task(open_one(listing.id))
 
-    def _note_problem(self, room: str, why: str) -> None:
+        if others:
+            name, base = self.config.name, self.catalog.base
+            logger.warning("%d rooms in %s stay closed: %s did not host them", others, base, name)
+
+    def note_problem(self, room: str, why: str) -> None:
+        """Report why a room can't be opened."""
         logger.error("the room %s can't be opened: %s", room, why)
         self.problems[room] = why
 
     async def _open(self, saved: SavedSession) -> ServedRoom:
         room = await ServedRoom.open(saved, self.host, self._hosts)
+        if self._shards is not None and not self._shards.has(saved.id):  # lost meanwhile
+            await room.drop()
+            raise RoomUnavailable(f"the room {saved.id} is not here: {STANDS_BY}")
         self._rooms[saved.id] = room
         self.problems.pop(saved.id, None)
         self.listener.add(room.server.serve, *room.ids)
+        if self._shards is not None:
+            self._shards.watch(saved.id, room)
+        for problem in room.problems:
+            logger.warning("in the room %s: %s", saved.id, problem)
         return room
 
     async def _close(self, room: str, close: Callable[[], Awaitable[None]]) -> None:
         """Close a room; one whose end can't be written is closed as well."""
-        del self._rooms[room]
+        if self._rooms.pop(room, None) is None:
+            return
+        if self._shards is not None:
+            self._shards.unwatch(room)
         if self.pages is not None:
             await self.pages.close_room(room)
         try:
+            if self._guests is not None:
+                await self._guests.leave(room)
             await close()
         except GenieError as error:
             logger.warning("the room %s was closed in disorder: %s", room, error)
         except Exception:  # the others must be closed as well
             logger.exception("closing the room %s failed", room)
+
+    async def _guest_agents(self, table: GuestsTable) -> "GuestAgents":
+        from genie_core.serve.guests import GuestAgents  # engines are of no use to others
+
+        guests = GuestAgents(table, self.host.name, self.identity, self.locations, self.rooms)
+        await asyncio.to_thread(guests.check)
+        return guests
 
     async def _close_all(self, close: Callable[[ServedRoom], Awaitable[None]]) -> None:
         async with asyncio.TaskGroup() as tasks:
@@ -341,6 +409,23 @@ class Service:
             yield
         finally:
             self._opening -= 1
+
+    def _create(self, title: str) -> SavedSession:
+        """Create the folder of a new room, whose shard this process hosts. Blocks."""
+        name, now = self.host.name, self._clock()
+        while True:
+            if self._shards is not None and not self._shards.held:
+                raise RoomUnavailable(f"no room can be created here: {STANDS_BY}")
+            saved = self.catalog.create(title.strip() or UNTITLED, now, host=name, name=name)
+            if self._shards is None or self._shards.has(saved.id):
+                return saved
+            shutil.rmtree(saved.folder)
+
+    async def _update(self, saved: SavedSession, **changes: bool) -> None:
+        """Change fields of a room's record, here and in the store."""
+        await asyncio.to_thread(partial(saved.update, **changes))
+        if self.store is not None:
+            await share_record(saved, self.store)
 
     def _turn(self, room: str) -> asyncio.Lock:
         """Return the lock that lets changes of a room wait for one another."""
@@ -367,6 +452,11 @@ class Service:
     def _credentials(self) -> tuple[Identity, Certificate]:
         """Load the key and the certificate. Blocks."""
         config, locations = self.config, self.locations
+        if self.store is not None and (config.key is None or config.certificate is None):
+            raise CannotServe(
+                "with [store], all machines need the same key and certificate: give them as `key` "
+                "and `certificate`"
+            )
         if config.key is not None:
             identity = load_identity(config.key)
         else:
@@ -396,13 +486,28 @@ class Service:
                     room.presence.state(hosts)
 
 
-def raise_file_limit() -> None:
-    """Let this process open as many files as the system allows: each member needs one."""
+async def _remove_shared(store: SharedStore, room: str) -> None:
+    """Remove all of a room that is in a store; its record first, so that no machine opens it."""
+    for key in (f"{ROOM}{room}", f"{PASSES}{room}"):
+        await store.documents.remove(key)
+    await store.remove_log(room)
+    await store.objects.remove(room)
+
+
+def allow_files(limits: ServiceLimits) -> None:
+    """Let this process open as many files as the limits may need; warn if the system allows fewer."""
+    wanted = limits.connections + FILES_OF_ROOM * limits.rooms + OTHER_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = FILES if hard == resource.RLIM_INFINITY else min(hard, FILES)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        with suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return
+    allowed = wanted if hard == resource.RLIM_INFINITY else min(hard, wanted)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    if allowed < wanted:
+        logger.warning(
+            "the system lets this process open %d files; %d rooms with %d connections need %d",
+            *(allowed, limits.rooms, limits.connections, wanted),
+        )
 
 
 def _take_folder(locations: Locations, resources: AsyncExitStack) -> None:

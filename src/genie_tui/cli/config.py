@@ -20,7 +20,7 @@ from genie_core.settings.load import (
     write_settings,
 )
 from genie_core.settings.locations import Locations
-from genie_core.settings.model import KEY_NAMES, Settings
+from genie_core.settings.model import KEY_NAMES, Preset, Settings
 from genie_core.settings.schema import (
     Key,
     NoSuchKey,
@@ -65,6 +65,15 @@ def run_config(
             return _unset(options.key, source, out)
         case _:
             return _show(source, out)
+
+
+def print_keys(preset: Preset, file: Path, out: TextIO) -> int:
+    """Print the keys of every action as a file of keys; returns the exit code."""
+    from genie_tui.commands.key_file import key_lines, read_keymap  # loads Textual
+
+    keymap = read_keymap(preset, file)
+    out.writelines(f"{line}\n" for line in key_lines(preset, keymap, file))
+    return 0
 
 
 def _show(source: SettingsSource, out: TextIO) -> int:

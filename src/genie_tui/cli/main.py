@@ -116,7 +116,7 @@ def _run(options: argparse.Namespace) -> int:
 
             return run_admin(options, settings, locations, sys.stdin, sys.stdout, sys.stderr)
         case "keys":
-            from genie_tui.cli.keys import print_keys
+            from genie_tui.cli.config import print_keys
 
             return print_keys(settings.keymap, locations.keys_file, sys.stdout)
         case "doctor":

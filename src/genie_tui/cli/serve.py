@@ -19,11 +19,12 @@ from genie_core.serve.http import serve_ops
 from genie_core.serve.logs import log_service
 from genie_core.serve.probe import probe
 from genie_core.serve.service import Service
+from genie_core.serve.stores.opening import open_store
 from genie_core.serve.systemd import READY, STOPPING, Notifier
 from genie_core.settings.locations import Locations
 from genie_tui.cli.output import safe_line
 
-SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 def run_serve(options: argparse.Namespace, locations: Locations, out: TextIO) -> int:
@@ -32,7 +33,7 @@ def run_serve(options: argparse.Namespace, locations: Locations, out: TextIO) ->
     if options.probe:
         return _probe(config, out)
     with log_service(config.logs):
-        asyncio.run(_serve(Service(config, locations), out))
+        asyncio.run(_serve(config, locations, out))
     return 0
 
 
@@ -43,24 +44,30 @@ def _config(options: argparse.Namespace, locations: Locations) -> ServeConfig:
     return replace(config, **{name: value for name, value in given.items() if value is not None})
 
 
-async def _serve(service: Service, out: TextIO) -> None:
+async def _serve(config: ServeConfig, locations: Locations, out: TextIO) -> None:
     loop, told = asyncio.get_running_loop(), asyncio.Event()
     for number in SIGNALS:
+        if signal.getsignal(number) is signal.SIG_IGN:  # by nohup
+            continue
         loop.add_signal_handler(number, partial(_hear, number, told))
     systemd = Notifier(os.environ)
     async with AsyncExitStack() as resources:
-        if ops := service.config.ops_address:
+        store = await open_store(config.store) if config.store is not None else None
+        if store is not None:
+            resources.push_async_callback(store.aclose)
+        service = Service(config, locations, store=store)
+        if ops := config.ops_address:
             await resources.enter_async_context(serve_ops(service, ops))
         alive = start_task(systemd.stay_alive(), name="watchdog")
         resources.callback(alive.cancel)
         await service.start()
-        systemd.tell(READY)
-        out.write(f"{safe_line(_summary(service))}\n")
-        out.flush()
+        resources.push_async_callback(service.stop)
         async with administered(service, told.set):
+            systemd.tell(READY)
+            out.write(f"{safe_line(_summary(service))}\n")
+            out.flush()
             await told.wait()
         systemd.tell(STOPPING)
-        await service.stop()
 
 
 def _probe(config: ServeConfig, out: TextIO) -> int:

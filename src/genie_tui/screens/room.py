@@ -324,14 +324,18 @@ class RoomScreen(Screen[None]):
     def _welcome(self) -> None:
         """Say in a room without messages what to do first."""
         joined = self._joined
+        answers = joined is None or bool(joined.state.handler_for(joined.name)[0])
+        self.query_one(Composer).show_answers(answers=answers)
         welcome = self.query_one("#welcome", Static)
         welcome.display = joined is not None and not joined.state.messages
         if joined is None or joined.state.messages:
             self._earlier = None  # its key is the composer's from now on
             return
-        hosts = joined.hosting.invites is not None
+        hosts = joined.hosting.invites is not None or joined.state.administers(joined.name)
         engine = joined.engine.status
-        text = welcome_text(keymap_of(self), hosts=hosts, engine=engine, earlier=self._earlier)
+        text = welcome_text(
+            keymap_of(self), hosts=hosts, engine=engine, earlier=self._earlier, answers=answers
+        )
         welcome.update(text)
 
     async def _seek_earlier(self, title: str, saved: str) -> None:
@@ -652,11 +656,16 @@ class RoomScreen(Screen[None]):
 
 
 def welcome_text(
-    keymap: Keymap, *, hosts: bool, engine: EngineStatus, earlier: SavedSummary | None = None
+    keymap: Keymap,
+    *,
+    hosts: bool,
+    engine: EngineStatus,
+    earlier: SavedSummary | None = None,
+    answers: bool = True,
 ) -> Content:
     """Return what to do first in a room that nothing was said in.
 
-    `earlier` is the person's room that has the same title.
+    `earlier` is the person's room that has the same title. `answers`: an agent answers this person.
     """
     key = partial(keymap.text, Scope.ROOM)
     lines = list[tuple[str, str]]()
@@ -665,7 +674,7 @@ def welcome_text(
         said = counted(earlier.messages, "message")
         lines += [(key("earlier"), f"to go on in your room {title} of {when} ({said}) instead")]
     lines += [(key("invite"), "to copy the invite for others")] if hosts else []
-    lines += [("@genie", "and a question to your agent")]
+    lines += [("@genie", "and a question to your agent")] if answers else []
     lines += [(key("choose-model"), "to choose a model or an agent")] if engine.offline else []
     lines += [(key("reasons"), "to see why agents are silent")]
     lines += [(keymap.text(Scope.APP, "help"), "for all keys and commands")]

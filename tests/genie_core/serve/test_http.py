@@ -3,16 +3,20 @@
 import asyncio
 import signal
 from contextlib import AsyncExitStack
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from msgspec.structs import replace
 from tests.faults.failing_disk import FailingDisk
 from tests.genie_core.serve.test_service import LOCAL, joining, places, serving
 from tests.ports import free_port
 
 from genie_core.room.protocol.address import Address
 from genie_core.room.protocol.errors import NotLoopback
+from genie_core.room.security.certificate import load_certificate
+from genie_core.room.security.identity import load_identity
 from genie_core.serve.errors import CannotServe
 from genie_core.serve.http import REQUESTS_AT_ONCE, serve_ops
 from genie_core.serve.probe import probe
@@ -87,11 +91,17 @@ class Store:
 
 async def test_a_store_that_does_not_answer_makes_it_unready(tmp_path: Path) -> None:
     store: Any = Store()
-    service = Service(LOCAL, places(tmp_path), store=store)
-    service.is_serving = True
+    key, certificate = tmp_path / "host.key", tmp_path / "host.pem"
+    load_identity(key)
+    load_certificate(certificate, datetime.now(UTC))
+    config = replace(LOCAL, key=key, certificate=certificate)
+    service = Service(config, places(tmp_path), store=store)
     async with serve_ops(service, ANYWHERE) as ops:
+        await service.start()
         status, text = await ask(ops, "/readyz")
-    assert (status, "the store at x:1 does not answer" in text) == (503, True)
+        assert (status, "the store at x:1 does not answer" in text) == (503, True)
+        assert "genie_store_up 0.0" in (await ask(ops, "/metrics"))[1]
+        await service.stop()
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The metrics of a service say what happens in its rooms, and to no one whose rooms they are."""
 
+import json
 from contextlib import suppress
 from pathlib import Path
 
@@ -7,6 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.genie_core.room.doubles import tls_connector
 from tests.genie_core.serve.test_http import ANYWHERE, ask
 from tests.genie_core.serve.test_service import LOCAL, ended, is_online, joining, places, serving
+from tests.genie_core.serve.test_shards import hosting_all, machines
 
 from genie_core.room.protocol.address import Address
 from genie_core.room.protocol.errors import ConnectionLost
@@ -51,7 +53,8 @@ async def test_members_who_talk_and_strangers_who_are_refused_are_counted(tmp_pa
                 now = await scrape(ops)
         assert (now["genie_rooms open"], now["genie_rooms archived"]) == (1, 1)
         assert now["genie_members"] == 2
-        assert now["genie_connections"] >= 2
+        assert now["genie_connections authenticated"] >= 2  # ended ones may not be closed yet
+        assert now["genie_connections unauthenticated"] >= 0
         assert now["genie_joins_total"] == 3
         assert now["genie_refusals_total no_invite"] == 1
         assert now["genie_refusals_total out_of_state"] == 1
@@ -63,6 +66,9 @@ async def test_members_who_talk_and_strangers_who_are_refused_are_counted(tmp_pa
         assert now["genie_append_seconds_count"] <= now["genie_events_total"]
         assert now["genie_append_seconds_count"] == now["genie_append_seconds_bucket +Inf"]
         assert now["genie_append_seconds_sum"] > 0
+        assert 0 < before["genie_disk_bytes"] < now["genie_disk_bytes"]
+        assert now["genie_disk_bytes"] < now["genie_disk_limit_bytes"]
+        assert now["genie_disk_free_bytes"] > 0
         assert now["process_open_fds"] > 0
 
 
@@ -90,7 +96,36 @@ async def test_members_count_until_they_leave(tmp_path: Path) -> None:
         assert (now["genie_members"], now["genie_connections_behind"]) == (0, 0)
 
 
+async def test_a_room_at_its_limit_is_counted_and_leaves_the_service_ready(tmp_path: Path) -> None:
+    async with serving(tmp_path) as service, serve_ops(service, ANYWHERE) as ops:
+        room, _ = await service.create("Standup"), await service.create("Other")
+        service.quota.share(room.saved.id).note_files(service.config.limits.room_disk)
+        now = await scrape(ops)
+        assert (now["genie_rooms full"], now["genie_rooms open"]) == (1, 1)
+        assert (await ask(ops, "/readyz"))[0] == 200
+
+
+async def test_a_stand_by_is_ready_and_hosts_no_shard(tmp_path: Path) -> None:
+    async with machines(tmp_path) as both, both.serving("a") as first:
+        await hosting_all(first)
+        async with (
+            both.serving("b") as second,
+            serve_ops(first, ANYWHERE) as first_ops,
+            serve_ops(second, ANYWHERE) as second_ops,
+        ):
+            hosting, waiting = await scrape(first_ops), await scrape(second_ops)
+            ready = json.loads((await ask(second_ops, "/readyz"))[1])
+    assert (hosting["genie_shards_held"], waiting["genie_shards_held"]) == (4, 0)
+    assert hosting["genie_store_up"] == waiting["genie_store_up"] == 1
+    assert ready == {"ready": True, "reasons": [], "rooms": 0, "shards": 0}
+
+
 async def test_metrics_are_there_before_a_service_starts(tmp_path: Path) -> None:
     async with serve_ops(Service(LOCAL, places(tmp_path)), ANYWHERE) as ops:
         now = await scrape(ops)
-    assert now["genie_rooms open"] == now["genie_connections"] == now["genie_events_total"] == 0
+    assert (
+        now["genie_rooms open"]
+        == now["genie_connections authenticated"]
+        == now["genie_events_total"]
+        == 0
+    )

@@ -15,14 +15,15 @@ from tests.genie_core.room.doubles import Guest, Recorder, participant, tls_conn
 from genie_core.room.client.model import ConnectionState
 from genie_core.room.protocol.address import Address
 from genie_core.room.protocol.errors import AddressInUse
-from genie_core.room.protocol.events import MemberLeft, RoomSuspended
-from genie_core.room.protocol.frames import FrameRefused, StoreFile
+from genie_core.room.protocol.events import MemberLeft, MemberModerated, RoomSuspended
+from genie_core.room.protocol.frames import FrameRefused, Moderate, StoreFile
 from genie_core.room.security.challenge import InviteSecret
 from genie_core.room.security.invite import read_invite
 from genie_core.serve.config import ServeConfig, ServiceLimits
 from genie_core.serve.errors import CannotServe, NoSuchRoom, RoomUnavailable
 from genie_core.serve.service import Service
 from genie_core.sessions.catalog import Catalog
+from genie_core.sessions.lock import SessionInUse
 from genie_core.sessions.session import LOG_NAME
 from genie_core.settings.locations import Locations
 
@@ -91,6 +92,7 @@ async def test_members_come_back_after_a_restart_and_nothing_is_lost_or_doubled(
                 await guest.seen.until(lambda seen: len(seen.texts) == 5)
         for guest in guests:
             await guest.seen.until(lambda seen: not is_online(seen))
+            assert any("restarts" in status.detail for status in guest.seen.links)
             guest.client.messages.send(f"{guest.client.name} meanwhile")
         async with serving(tmp_path, replace(LOCAL, port=port)) as again:
             for guest in guests:
@@ -111,6 +113,38 @@ async def test_a_stranger_from_the_same_machine_needs_an_invite(tmp_path: Path) 
             await eve.seen.until(ended)
             assert eve.refusal is not None
             assert eve.refusal.code == "no_invite"
+
+
+async def test_who_joins_by_an_invite_with_the_hosts_role_administers_the_room(
+    tmp_path: Path,
+) -> None:
+    async with AsyncExitStack() as visits:
+        async with serving(tmp_path) as service:
+            room = await service.create("Standup")
+            port, invite = service.address.port, room.invite(role="host")
+            ann = await visits.enter_async_context(joining(invite, "ann"))
+            await ann.seen.online()
+            assert ann.seen.welcomes[0].role == "host"
+            assert ann.seen.welcomes[0].host == LOCAL.name
+            async with joining(invite, "eve") as eve:
+                await eve.seen.until(ended)
+                assert str(eve.refusal).startswith("this invite is not valid")
+            async with joining(room.invite(), "eve") as eve:
+                await eve.seen.online()
+                ann.client.queue.ask(Moderate("kick", "eve"))
+                await eve.seen.until(ended)
+                assert str(eve.refusal) == "ann put you out of the room"
+        async with serving(tmp_path, replace(LOCAL, port=port)) as again:
+            await ann.seen.until(lambda seen: len(seen.welcomes) == 2)
+            assert ann.seen.welcomes[1].role == "host"
+            (room,) = again.rooms.values()
+            measures = [
+                (event.by, event.body.asked_by, event.body.name)
+                for event in ann.seen.events
+                if isinstance(event.body, MemberModerated)
+            ]
+            assert measures == [(LOCAL.name, "", "ann"), (LOCAL.name, "ann", "eve")]
+            assert room.server.state.administers("ann")
 
 
 async def test_a_damaged_room_keeps_no_other_from_opening(tmp_path: Path) -> None:
@@ -140,6 +174,34 @@ async def test_an_archived_room_says_so_and_can_be_opened_again(tmp_path: Path) 
         await again.unarchive(id_)
         async with joining(invite, "bob") as bob:
             await bob.seen.online()
+
+
+async def test_an_archived_room_that_can_not_be_opened_is_a_problem_until_it_can(
+    tmp_path: Path,
+) -> None:
+    async with serving(tmp_path) as service:
+        room = await service.create("Standup")
+        id_ = room.saved.id
+        await service.archive(id_)
+        with room.saved.held("ann"), pytest.raises(SessionInUse):
+            await service.unarchive(id_)
+        assert set(service.problems) == {id_}
+        assert not service.archived
+        await service.unarchive(id_)
+        assert set(service.rooms) == {id_}
+        assert not service.problems
+
+
+async def test_rooms_are_changed_at_once_and_each_by_one_at_a_time(tmp_path: Path) -> None:
+    async with serving(tmp_path) as service:
+        rooms = [await service.create(f"Room {number}") for number in range(4)]
+        ids = [room.saved.id for room in rooms]
+        await asyncio.gather(*map(service.archive, ids))
+        done = await asyncio.gather(
+            *(service.unarchive(id_) for id_ in ids * 2), return_exceptions=True
+        )
+        assert sum(isinstance(each, NoSuchRoom) for each in done) == 4
+        assert set(service.rooms) == {*ids}
 
 
 async def test_a_folder_has_one_service(tmp_path: Path) -> None:
@@ -227,13 +289,16 @@ async def test_only_a_closed_room_can_be_deleted(
             await service.delete("../keys")
 
 
-async def test_rooms_of_a_person_in_the_folder_are_left_alone(tmp_path: Path) -> None:
+async def test_rooms_of_a_person_in_the_folder_are_left_alone(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     catalog = Catalog(places(tmp_path).sessions)
     own = catalog.create("Mine", 1.0, host="ann", name="ann")
     copy = catalog.copy_of("room-1", "Elsewhere", "service", 1.0)
     async with serving(tmp_path) as service:
         assert not service.rooms
         assert not service.problems
+        assert "2 rooms in" in caplog.text
         for saved in (own, copy):
             with pytest.raises(NoSuchRoom):
                 await service.delete(saved.id)

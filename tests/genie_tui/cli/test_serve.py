@@ -41,6 +41,8 @@ async def with_room(home: Path, port: int) -> tuple[Path, str]:
 @asynccontextmanager
 async def process(home: Path, *arguments: str) -> AsyncIterator[tuple[Process, str]]:
     """Run the command until it has said where it serves; kills it in the end."""
+    (home / "config").mkdir(parents=True, exist_ok=True)
+    (home / "config/serve.toml").write_text('ops = ""\n')
     running = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "genie_tui", "serve", "--listen", "127.0.0.1", *arguments),
         stdout=PIPE,

@@ -32,6 +32,8 @@ from genie_core.room.protocol.events import (
     ApprovalRequested,
     ApprovalResolved,
     DecisionMade,
+    HostStarted,
+    MemberJoined,
     MessageDeleted,
     MessagePosted,
     RunCancelled,
@@ -47,7 +49,7 @@ from genie_tui.widgets.activity.panel import ActivityPanel
 from genie_tui.widgets.approvals import card as approval_card
 from genie_tui.widgets.approvals.card import ReasonInput
 from genie_tui.widgets.approvals.panel import ApprovalPanel
-from genie_tui.widgets.composer.composer import Composer
+from genie_tui.widgets.composer.composer import PLACEHOLDER, UNANSWERED_PLACEHOLDER, Composer
 from genie_tui.widgets.hint_line import HintLine
 from genie_tui.widgets.key_footer import KeyFooter
 from genie_tui.widgets.roster import Roster
@@ -985,6 +987,18 @@ async def test_an_empty_room_says_what_to_do_until_something_is_said() -> None:
             assert part in shown
         joined.feed(MessagePosted("1", "hello"), by="bob")
         await until(pilot, lambda: not welcome.display)
+
+
+async def test_a_guest_whom_no_agent_answers_is_told_where_they_write(
+    joined: ScriptedJoinedRoom,
+) -> None:
+    joined.name = "eve"
+    joined.feed(MemberJoined("guest"), by="eve")
+    async with in_room(joined) as (screen, pilot):
+        composer = screen.query_one(Composer)
+        await until(pilot, lambda: composer.placeholder == PLACEHOLDER)
+        joined.feed(HostStarted("service"), MemberJoined("guest"), by="eve")
+        await until(pilot, lambda: composer.placeholder == UNANSWERED_PLACEHOLDER)
 
 
 async def test_a_member_with_a_model_is_told_of_neither_invites_nor_models() -> None:

@@ -207,6 +207,7 @@ class HostPresence:
         self._given = addresses
         self._clock = clock
         self._hosts: tuple[str, ...] = ()
+        self._announcer: Announcer | None = None
         self.deed: HostRecord | None = None
 
     def tell(self, notify: Callable[[Severity, str], None]) -> None:
@@ -306,34 +307,43 @@ class HostPresence:
             at=self._clock(),
         )
         self._settle(self.deed)
+        if self._announcer is not None:
+            self._announcer.update(self._announced(self.deed))
         return self.deed
+
+    @asynccontextmanager
+    async def announced(self) -> AsyncIterator[None]:
+        """Announce the room to the network while the block runs; it was told by `state` where it is."""
+        assert self.deed is not None  # noqa: S101 - see above
+        async with Announcer(self._announced(self.deed)) as self._announcer:
+            try:
+                yield
+            finally:
+                self._announcer = None
 
     @asynccontextmanager
     async def shown(self, *, announce: bool) -> AsyncIterator[None]:
         """Keep the host record current, and announced if wanted, while the block runs."""
-        deed = self.state(await self._look_around())
+        self.state(await self._look_around())
         if self.takes_invites:
             self._open_pass()  # for those who read it from outside
         async with AsyncExitStack() as resources:
-            announcer: Announcer | None = None
             if announce:
-                announcer = await resources.enter_async_context(Announcer(self._announced(deed)))
-            watch = start_task(self._watch(announcer), name="own addresses")
+                await resources.enter_async_context(self.announced())
+            watch = start_task(self._watch(), name="own addresses")
             try:
                 yield
             finally:
                 watch.cancel()
                 await asyncio.wait([watch])
 
-    async def _watch(self, announcer: Announcer | None) -> None:
+    async def _watch(self) -> None:
         while True:
             await asyncio.sleep(LOOK_AROUND)
             hosts = await self._look_around()
             if hosts != self._hosts:
                 logger.info("this machine has other addresses now")
-                deed = self.state(hosts)
-                if announcer is not None:
-                    announcer.update(self._announced(deed))
+                self.state(hosts)
 
     async def _look_around(self) -> tuple[str, ...]:
         return () if self._local else await asyncio.to_thread(reachable_hosts)

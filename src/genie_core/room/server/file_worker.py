@@ -29,6 +29,7 @@ from genie_core.room.protocol.media import HEAD_BYTES, media_type
 from genie_core.room.server.file_requests import FileJob
 from genie_core.runtime.tasks import start_task
 from genie_core.runtime.threads import off_loop
+from genie_core.storage.atomic import make_private_folder
 from genie_core.storage.blobs import LEFTOVER, BlobStore, on_disk
 from genie_core.storage.errors import (
     BlobTooLarge,
@@ -53,6 +54,21 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Done: TypeAlias = Callable[[FileJob, ServerFrame, FileRef | None], None]
+
+
+class SharedFiles(Protocol):
+    """Where the files of a room are kept too, so that another machine can serve them.
+
+    Both raise an `OSError` if the store does not answer.
+    """
+
+    async def put(self, digest: str, path: str) -> None:
+        """Store the file at a path of this machine."""
+
+    async def get(self, digest: str, path: str) -> bool:
+        """Write a file to a path of this machine; False if it is not there."""
+
+
 _Key: TypeAlias = tuple[str, str]
 _Answer: TypeAlias = tuple[ServerFrame, FileRef | None]
 
@@ -90,14 +106,23 @@ async def open_file_worker(
     named: Iterable[FileRef],
     limits: Limits,
     space: FileSpace | None = None,
+    shared: SharedFiles | None = None,
 ) -> "FileWorker":
     """Open the store of a room's files; `named` are those of messages and drafts.
+
+    Named files that are not on this machine are fetched from the `shared` ones, if there are such,
+    when a member asks for them.
 
     Raises:
         DiskFailure: the folder can't be used.
     """
+    named = list(named)
     known = await asyncio.to_thread(complete_files, blobs, named, time.time())
-    return FileWorker(blobs, known, limits, space=space)
+    lacking = {file.digest: file for file in named if file.digest not in known}
+    elsewhere = lacking if shared is not None else {}
+    return FileWorker(
+        blobs, {**elsewhere, **known}, limits, space=space, shared=shared, elsewhere=elsewhere
+    )
 
 
 @dataclass(slots=True)
@@ -111,6 +136,9 @@ class _Unfinished:
 class FileWorker:
     """Does the jobs of peers; `known` are the complete files, `space` limits them further.
 
+    A file is complete for members once the `shared` store has it, if there is one; those
+    `elsewhere` are only there.
+
     All methods belong to one event loop. A refusal lasts only as long as its cause: space can be
     freed, and uploads end.
     """
@@ -122,8 +150,12 @@ class FileWorker:
         limits: Limits | None = None,
         clock: Callable[[], float] = monotonic,
         space: FileSpace | None = None,
+        shared: SharedFiles | None = None,
+        elsewhere: Iterable[str] = (),
     ) -> None:
         self._blobs = blobs
+        self._shared = shared
+        self._elsewhere = set(elsewhere)
         self._known = dict(known)
         self._limits = limits or Limits()
         self._clock = clock
@@ -133,6 +165,7 @@ class FileWorker:
         self._waiting: dict[int, deque[tuple[FileJob, Done]]] = {}
         self._workers: set[asyncio.Task[None]] = set()
         self._gate = asyncio.Semaphore(DISK_JOBS)
+        self._fetching = asyncio.Lock()
         self._closed = False
         self._space = space
         self._note_size()
@@ -193,7 +226,7 @@ class FileWorker:
             return _refused(job, "unknown_file", "the host does not have this file"), None
         except InvalidDigest as error:
             return _refused(job, "malformed", str(error)), None
-        except StorageError:
+        except (StorageError, OSError):
             logger.warning("a file job failed", exc_info=True)
             return _refused(job, "disk", "the host's disk does not take or give files"), None
         except Exception:  # one job must not end the peer's others
@@ -249,6 +282,8 @@ class FileWorker:
 
     async def _complete(self, job: FileJob, digest: str, size: int) -> _Answer:
         media = await self._on_disk(lambda: _media_of(self._blobs, digest))
+        if self._shared is not None:
+            await self._shared.put(digest, str(self._blobs.path(digest)))
         self._uploads.pop((job.name, digest), None)
         if digest in self._known:  # another person has sent it meanwhile
             return FileStored(digest, size), None
@@ -330,8 +365,20 @@ class FileWorker:
             raise UnknownBlob(digest)
         if not 0 <= offset < file.size:
             return _refused(job, "malformed", f"the file has {file.size:,} bytes")
+        if digest in self._elsewhere:
+            await self._fetch(digest)
         data = await self._on_disk(lambda: self._blobs.read(digest, offset, CHUNK_BYTES))
         return FilePiece(digest, offset, data, file.size)
+
+    async def _fetch(self, digest: str) -> None:
+        """Bring a file to this machine; one that is not there is unknown from now on."""
+        path = self._blobs.path(digest)
+        async with self._fetching:
+            if digest in self._elsewhere and self._shared is not None:
+                await self._on_disk(lambda: make_private_folder(path.parent))
+                if not await self._shared.get(digest, str(path)):
+                    raise UnknownBlob(digest)
+                self._elsewhere.discard(digest)
 
     async def _on_disk(self, call: Callable[[], T]) -> T:
         async with self._gate:

@@ -188,7 +188,11 @@ class FrameHandlers:
         return ""
 
     def _as_said(self, peer: Peer, say: PostMessage, files: tuple[FileRef, ...]) -> MessagePosted:
-        handler, device = self._handler_for(peer) if say.to in ("", peer.name) else ("", "")
+        handler, device = (
+            self._state.handler_for(peer.name, peer.device)
+            if say.to in ("", peer.name)
+            else ("", "")
+        )
         return MessagePosted(
             whole_text(say.id),
             whole_text(say.text),
@@ -457,24 +461,6 @@ class FrameHandlers:
             return LOOPING
         seconds = self._quotas.agent_speaks(peer, now)
         return AGENT_TOO_FAST.format(math.ceil(seconds)) if seconds else ""
-
-    def _handler_for(self, author: Peer) -> tuple[str, str]:
-        """Return the engine that answers and its terminal: the author's, else the host's.
-
-        None answers an agent, so that it can't act through the agents of a person.
-        """
-        if self._state.members.is_agent(author.name):
-            return "", ""
-        if self._state.people[author.name].role != "guest":
-            terminals = self._state.people[author.name].terminals
-            for device in (author.device, *terminals):
-                if device in terminals and terminals[device].engine:
-                    return author.name, device
-        host = self._state.people.get(self._state.host)
-        for device, terminal in host.terminals.items() if host is not None else ():
-            if terminal.engine:
-                return self._state.host, device
-        return "", ""
 
     def _code(self, message: int, name: str) -> Refusal:
         exchange = self._state.exchanges.get(message)

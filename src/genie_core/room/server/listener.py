@@ -102,6 +102,11 @@ class RoomListener:
         return len(self._links)
 
     @property
+    def unauthenticated(self) -> int:
+        """How many connections are not authenticated, also those without TLS so far."""
+        return self._gate.strangers
+
+    @property
     def crowded_out(self) -> int:
         """How many connections had no place among those that wait to be authenticated."""
         return self._gate.crowded_out

@@ -52,7 +52,7 @@ ONLY_HOST: Final = "only the host may do that"
 HAS_ROLE: Final = "{} has the host's role: only {} may change that, mute or remove them"
 NO_AGENT_HOSTS: Final = "{} is an agent, and agents never host"
 PUT_OUT: Final = "put out by the host"
-PUT_OUT_WITH_ROLE: Final = "put out by a member with the host's role"
+PUT_OUT_BY_COHOST: Final = "put out by a co-host"
 
 _UNKNOWN: Final = "no one called {} was ever here"
 
@@ -113,18 +113,13 @@ class Moderation:
         self._apply(frame, person, now, asker)
 
     def administer(self, frame: Moderate, now: float) -> str:
-        """Apply a measure in the host's name; return why it can't be, empty if it is.
-
-        Unlike the host's own frames, it may give the role "host".
-        """
+        """Apply a measure in the host's name; return why it can't be, empty if it is."""
         person = self._known(frame.name)
         if person is None:
             return _UNKNOWN.format(frame.name[:64])
         if self._log.congested and frame.measure not in FAREWELLS:
             return NO_DISK
-        gives = frame.measure == "role" and frame.role == "host"
-        asked = replace(frame, role="member") if gives else frame  # which the same people can have
-        objection = self._objection(asked, person)
+        objection = self._objection(frame, person)
         if not objection:
             self._apply(frame, person, now)
         return objection
@@ -315,7 +310,7 @@ class Moderation:
         for terminal in self._peers.at(name):
             terminal.until = until
             self._peers.dismiss(terminal, code, text, final=True)
-            self._leave(terminal, PUT_OUT_WITH_ROLE if asker else PUT_OUT, now)
+            self._leave(terminal, PUT_OUT_BY_COHOST if asker else PUT_OUT, now)
 
 
 def _may_host(person: Person) -> bool:

@@ -44,7 +44,7 @@ class PeerWriter:
         try:
             while not self._peer.done:
                 await self._catch_up(patience)
-            await self.link.close()
+            await self.link.close(self._room.parting)
         except TimeoutError:
             self._room.peers.count_end(self._peer, "slow")
             self.link.abort()

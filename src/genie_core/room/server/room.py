@@ -87,7 +87,7 @@ from genie_core.room.server.handlers import (
     FrameHandlers,
 )
 from genie_core.room.server.log_window import LogWindow, ReadEvents
-from genie_core.room.server.moderation import PUT_OUT, PUT_OUT_WITH_ROLE, Moderation
+from genie_core.room.server.moderation import PUT_OUT, PUT_OUT_BY_COHOST, Moderation
 from genie_core.room.server.peers import BY_AGENTS, NEXT, Peer, PeerRegistry, Stage
 from genie_core.room.server.quotas import Quotas, StrangerQuotas
 from genie_core.room.server.recovery import EventRecovery
@@ -101,7 +101,7 @@ SUSPENDING: Final = "suspending"
 DROPPED: Final = {"slow": "too slow", "too_fast": "sent too much"}
 """Why a member left whom the room has dropped."""
 
-ROOMS_REASONS: Final = frozenset({PUT_OUT, PUT_OUT_WITH_ROLE, *DROPPED.values()})
+ROOMS_REASONS: Final = frozenset({PUT_OUT, PUT_OUT_BY_COHOST, *DROPPED.values()})
 """Reasons to leave that the room gives, not the person."""
 
 NOT_BY_AGENTS: Final = "an agent may read, write and attach files here, and nothing else"
@@ -164,6 +164,8 @@ class Room:
         self._recovery = EventRecovery(self.log, self.peers, self.quotas, self.limits)
         self._id = room
         self._title = title
+        self.parting = ""
+        """The reason with which connections are closed."""
         self._trouble = ""
         self._ends_at: float | None = None
         self._closed = "the room is closed"
@@ -457,11 +459,12 @@ class Room:
                 peer.until = last if peer.stage is Stage.JOINED else 0
                 self.peers.dismiss(peer, "suspended", self._closed, final=True)
 
-    def release(self) -> None:
+    def release(self, reason: str) -> None:
         """Disconnect all, members once they have what is durable; nothing is recorded.
 
         They come back by themselves to a host who continues this log.
         """
+        self.parting = reason
         for peer in self.peers:
             if peer.stage is not Stage.LEAVING:
                 peer.until = self.log.durable if peer.stage is Stage.JOINED else 0

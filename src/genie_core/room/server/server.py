@@ -70,6 +70,8 @@ FINAL_ERRORS: Final = frozenset(
 )
 """Errors after which writing the same to the same file again fails again."""
 
+RESTARTS: Final = "the room's host restarts"
+
 SUPERSEDED: Final = "another process hosts this room now"
 
 WRITER_ENDED: Final = (
@@ -334,7 +336,7 @@ class RoomServer:
 
     def _release(self) -> None:
         self._closing = True
-        self.room.release()
+        self.room.release(RESTARTS)
         self._dispatch()
 
     async def close(self) -> None:
@@ -389,7 +391,7 @@ class RoomServer:
                 counters.appended(len(events), self._clock() - events[0].at)
             except Superseded:
                 logger.warning("another process hosts this room now", exc_info=True)
-                self._give_way()
+                self.give_way()
                 return
             except Exception as error:  # the room must live on, and tries again
                 logger.warning("writing the log failed", exc_info=True)
@@ -409,8 +411,11 @@ class RoomServer:
                 self._dispatch()
         self._written.set()
 
-    def _give_way(self) -> None:
-        """Drop all members; those whose messages are not on disk send them to the other process."""
+    def give_way(self) -> None:
+        """Drop all members, because another process hosts the room or may do so.
+
+        Nothing more is written; members whose messages are not on disk send them to that process.
+        """
         self._closing = True
         self.room.log.refusal = SUPERSEDED
         for writer in self._writers.values():
@@ -582,5 +587,5 @@ def _is_final(error: Exception) -> bool:
 
 
 def _reason(error: Exception) -> str:
-    text = error.strerror if isinstance(error, OSError) else str(error)
-    return text or type(error).__name__
+    system = error.strerror if isinstance(error, OSError) else ""
+    return system or str(error) or type(error).__name__

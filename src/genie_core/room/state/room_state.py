@@ -256,6 +256,24 @@ class RoomState:
         """The people in the room: who has the host's role first, then in order of arrival."""
         return self.members.present()
 
+    def handler_for(self, name: str, device: str = "") -> tuple[str, str]:
+        """Return whose engine answers a person, and at which terminal: their own, else the host's.
+
+        Both are empty if none does. None answers an agent, so that it can't act through the agents
+        of a person.
+        """
+        person, host = self.people.get(name), self.people.get(self.host)
+        if person is None or person.is_agent:
+            return "", ""
+        if person.role != "guest":
+            for own in (device, *person.terminals):
+                if own in person.terminals and person.terminals[own].engine:
+                    return name, own
+        for at, terminal in host.terminals.items() if host is not None else ():
+            if terminal.engine:
+                return self.host, at
+        return "", ""
+
     def pending_for(self, owner: str) -> list[ToolApproval]:
         """The tool calls that wait for this person, oldest first."""
         return [

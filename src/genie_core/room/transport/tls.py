@@ -5,6 +5,7 @@ import ctypes
 import ssl
 import sys
 import traceback
+from asyncio.sslproto import SSLProtocol
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, Final, TypeAlias
@@ -25,6 +26,9 @@ SHORTEST_WAIT: Final = 0.05
 
 Queues: TypeAlias = WeakValueDictionary[str, asyncio.Lock]
 """Lets the connections of each site wait in turn."""
+
+READ_BYTES: Final = 32 * 1024
+"""Bytes read at once from a TLS connection: two records. asyncio keeps a buffer of this size for each."""
 
 _M_MMAP_THRESHOLD: Final = -3
 _MMAP_THRESHOLD: Final = 128 * 1024
@@ -109,6 +113,14 @@ class TlsStarter(asyncio.Protocol):
         connection.connection_made(tls)
         if self._early:
             connection.data_received(b"".join(self._early))
+
+
+def use_small_buffers() -> None:
+    """Let connections made from now on have a read buffer of `READ_BYTES`.
+
+    asyncio has no option for it; its default of 256 KiB is what an idle member mostly costs.
+    """
+    SSLProtocol.max_size = READ_BYTES
 
 
 @cache

@@ -37,7 +37,13 @@ from genie_core.room.transport.hardening import (
     StrictHandshake,
 )
 from genie_core.room.transport.origin import client_origin
-from genie_core.room.transport.tls import Begin, Queues, TlsStarter, return_large_blocks
+from genie_core.room.transport.tls import (
+    Begin,
+    Queues,
+    TlsStarter,
+    return_large_blocks,
+    use_small_buffers,
+)
 
 PING_INTERVAL: Final = 10.0
 """Seconds between pings, by which a host detects a lost participant."""
@@ -350,6 +356,7 @@ def _maker(
     if certificate is None:
         return PlainServerSocket
     return_large_blocks()
+    use_small_buffers()
     context = certificate.server_context()
     common: dict[str, Any] = {"gate": gate, "begin": begin, "queues": Queues()}
     return partial(TlsStarter, context=context, timeout=timeout, **common)

@@ -229,6 +229,7 @@ class Administration:
             rooms=len(rooms),
             archived=len(ids) - len(rooms),
             members=sum(len(each.server.state.present()) for each in rooms),
+            store=service.config.store.kind if service.config.store is not None else "",
             problems=tuple(self._problems()),
         )
 
@@ -296,8 +297,9 @@ def _entry(listing: Listing, live: _Live | None, problem: str | None) -> RoomEnt
 
 
 def _problems_of(served: ServedRoom) -> list[str]:
-    refusal = served.server.room.log.refusal
-    return [*served.problems, refusal] if refusal else [*served.problems]
+    """Return what was wrong with a room's files, and why it can't write now, if so."""
+    room = served.server.room
+    return [*served.problems, *filter(None, [room.log.refusal or room.failure or room.log.full])]
 
 
 def _members(state: RoomState) -> Iterator[MemberEntry]:

@@ -7,6 +7,7 @@ its own, so that a process that still writes to a removed log fails, also if the
 
 import asyncio
 import hashlib
+import logging
 import os
 import re
 import ssl
@@ -15,7 +16,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 from urllib.parse import parse_qs, unquote, urlsplit
 from uuid import uuid4
 
@@ -24,6 +25,8 @@ from genie_core.privacy.redaction import know
 from genie_core.room.protocol.events import Event
 from genie_core.room.server.log import Superseded
 from genie_core.runtime.extras import imports_of
+from genie_core.serve.config import StoreTable
+from genie_core.serve.stores.folder_objects import FolderObjects
 from genie_core.serve.stores.store import Objects, StoreUnavailable, UnsafeStore
 from genie_core.sessions.log.format import Damaged, decode_line, encode_line
 from genie_core.storage.atomic import create_file, write_whole
@@ -55,6 +58,8 @@ TRANSFERS: Final = 3
 
 MARGIN: Final = 0.1
 """The share of a lease by which a holder gives it up early."""
+
+logger = logging.getLogger(__name__)
 
 _PREFIX: Final = re.compile(r"(?!pg_)[a-z_][a-z0-9_]{0,39}")
 _STANDBYS: Final = re.compile(r"\s*(?:(?:first|any)\s+)?(\d+)\s*\(", re.IGNORECASE)
@@ -102,7 +107,8 @@ INSERT INTO events (log, first, last, writer, lines) VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT DO NOTHING RETURNING true
 """
 _SETTLE: Final = """
-SELECT last, lines FROM events WHERE log = $1 AND first = $2 AND writer = $3 FOR UPDATE
+SELECT first, last, lines FROM events
+WHERE log = $1 AND first = $2 AND writer = $3 FOR UPDATE
 """
 _READ: Final = """
 SELECT first, last, lines FROM (
@@ -121,6 +127,7 @@ WHERE held.holder = $2 OR held.expires < clock_timestamp() RETURNING true
 _RENEW: Final = """
 UPDATE leases SET expires = clock_timestamp() + $3 WHERE name = $1 AND holder = $2 RETURNING true
 """
+_RELEASE: Final = "DELETE FROM leases WHERE name = $1 AND holder = $2"
 _PUT: Final = """
 INSERT INTO documents VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET content = excluded.content
 """
@@ -133,31 +140,36 @@ SELECT current_setting('fsync') AS fsync,
 
 
 class PostgresStore:
-    """A `SharedStore` in PostgreSQL 15 or newer.
+    """Rooms in PostgreSQL 15 or newer; see `SharedStore`.
 
-    `url` is a connection URI; `credentials` is a file with the password, which is read for each
-    connection. Without an `sslmode` in the URI, a server on another machine has to prove its name
-    to the certificate authorities of this machine. `prefix` is the schema. `replicas` says on how
-    many machines the database is: what is acknowledged is on more than half of them. `lease` is in
-    seconds. Files are in `objects`, by default in the database.
+    `urls` of the table is one connection URI, `prefix` the schema, `credentials` a file with the
+    password, which is read for each connection. Without an `sslmode` in the URI, a server on
+    another machine has to prove its name to `ca`, or to the authorities that this machine knows.
+    What is acknowledged is on more than half of `replicas` servers.
     """
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        prefix: str = "genie",
-        replicas: int = 1,
-        lease: float = 3.0,
-        credentials: Path | None = None,
-        objects: Objects | None = None,
-        timeout: float = TIMEOUT,
-    ) -> None:
-        self._database = _Database(url, prefix, credentials, timeout)
-        self._replicas = replicas
-        self._lease = lease
+    def __init__(self, table: StoreTable) -> None:
+        self._database = _Database(table)
+        self._replicas = table.replicas
+        self._lease = table.lease
         self.documents: Final = PostgresDocuments(self._database)
-        self.objects: Final[Objects] = objects or PostgresObjects(self._database)
+        self.objects: Final[Objects] = (
+            PostgresObjects(self._database)
+            if table.objects is None
+            else FolderObjects(table.objects)
+        )
+
+    @classmethod
+    async def connect(cls, table: StoreTable) -> Self:
+        """Connect, and make the tables if they are missing.
+
+        Raises:
+            InvalidSetting: the address or the prefix can't be used.
+            StoreUnavailable: the server does not answer or refuses.
+        """
+        store = cls(table)
+        await store.documents.get("")
+        return store
 
     def log(self, room: str) -> "PostgresLog":
         return PostgresLog(self._database, room)
@@ -311,11 +323,15 @@ class PostgresLease:
         self._until = 0.0
 
     async def acquire(self) -> None:
+        """Wait until it is free, and hold it. A wait that fails to reach the store goes on."""
         while True:
             sent = time.monotonic()
-            if await self._database.value(_ACQUIRE, *self._key, self._length):
-                self._until = sent + self._seconds
-                return
+            try:
+                if await self._database.value(_ACQUIRE, *self._key, self._length):
+                    self._until = sent + self._seconds
+                    return
+            except StoreUnavailable as error:
+                logger.debug("the lease %s can't be asked for: %s", self._key[0], error)
             await asyncio.sleep(self._seconds / 10)
 
     async def hold(self) -> None:
@@ -328,7 +344,10 @@ class PostgresLease:
 
     async def release(self) -> None:
         self._until = 0.0
-        await self._database.value("DELETE FROM leases WHERE name = $1 AND holder = $2", *self._key)
+        try:
+            await self._database.value(_RELEASE, *self._key, limit=self._seconds)
+        except StoreUnavailable as error:  # it ends by itself
+            logger.debug("the lease %s can't be given up: %s", self._key[0], error)
 
     @property
     def _left(self) -> float:
@@ -392,10 +411,8 @@ class PostgresObjects:
     async def get(self, room: str, digest: str, path: str) -> bool:
         check_digest(digest)
         async with self._transfers:
-            found = await self._database.value(
-                "SELECT id FROM files WHERE room = $1 AND digest = $2", room, digest
-            )
-            return found is not None and await self._copy(found, digest, Path(path))
+            file = await self._find(room, digest)
+            return file is not None and await self._copy(file, room, digest, Path(path))
 
     async def remove(self, room: str) -> None:
         await self._database.value("DELETE FROM files WHERE room = $1", room, limit=REMOVAL)
@@ -418,7 +435,13 @@ class PostgresObjects:
         if found.hexdigest() != digest:
             raise ValueError(f"{path} has another SHA-256 than {digest}")
 
-    async def _copy(self, file: int, digest: str, path: Path) -> bool:
+    async def _find(self, room: str, digest: str) -> int | None:
+        found: int | None = await self._database.value(
+            "SELECT id FROM files WHERE room = $1 AND digest = $2", room, digest
+        )
+        return found
+
+    async def _copy(self, file: int, room: str, digest: str, path: Path) -> bool:
         """Write the rows of a file; False if it is removed meanwhile."""
         fresh = path.with_name(f"{path.name}.{uuid4().hex}.new")
         target = await asyncio.to_thread(create_file, fresh)
@@ -431,7 +454,9 @@ class PostgresObjects:
                 await asyncio.to_thread(write_whole, target, data)
                 number += 1
             if found.hexdigest() != digest:
-                return False
+                if await self._find(room, digest) != file:
+                    return False
+                raise StoreUnavailable(f"the file {digest} is damaged in PostgreSQL")
             await asyncio.to_thread(os.fsync, target)
             await asyncio.to_thread(fresh.replace, path)
             return True
@@ -444,12 +469,12 @@ class PostgresObjects:
 class _Database:
     """A pool of connections, opened at the first use, which also makes the tables."""
 
-    def __init__(self, url: str, prefix: str, credentials: Path | None, timeout: float) -> None:
-        if not _PREFIX.fullmatch(prefix):
-            raise InvalidSetting("prefix", prefix, "lower-case letters, digits and _")
-        self._schema = prefix
-        self._timeout = timeout
-        self._options = _options(url, credentials)
+    def __init__(self, table: StoreTable) -> None:
+        if not _PREFIX.fullmatch(table.prefix):
+            raise InvalidSetting("prefix", table.prefix, "lower-case letters, digits and _")
+        self._schema = table.prefix
+        self._timeout = TIMEOUT
+        self._options = _options(table)
         self._opening = asyncio.Lock()
         self._pool: asyncpg.Pool | None = None
 
@@ -552,25 +577,35 @@ class _Database:
             raise StoreUnavailable(f"PostgreSQL is out of reach: {summary(error)}") from None
 
 
-def _options(url: str, credentials: Path | None) -> dict[str, Any]:
+def _options(table: StoreTable) -> dict[str, Any]:
     """Return what to connect with; raises `InvalidSetting`, which does not quote the address."""
     try:
+        (url,) = table.urls
         parts = urlsplit(url)
-        host = parts.hostname or ""
-        password, query = unquote(parts.password or ""), parse_qs(parts.query)
+        host, query = parts.hostname or "", parse_qs(parts.query)
         valid = parts.scheme in ("postgres", "postgresql")
     except ValueError:
         valid = False
     if not valid:
-        raise InvalidSetting("urls", "…", "an address such as postgresql://genie@db.example/genie")
-    know([password, *query.get("password", ())])
+        raise InvalidSetting("urls", "…", "one address like postgresql://genie@db.example/genie")
+    know([unquote(parts.password or ""), *query.get("password", ())])
     options: dict[str, Any] = {"dsn": url}
     here = host in ("", "localhost", "127.0.0.1", "::1") and "host" not in query
-    if not here and "sslmode" not in query:
-        options["ssl"] = ssl.create_default_context()
-    if credentials is not None:
-        options["password"] = _Password(credentials)
+    if "sslmode" not in query and (table.ca is not None or not here):
+        options["ssl"] = _trust(table)
+    if table.credentials is not None:
+        options["password"] = _Password(table.credentials)
     return options
+
+
+def _trust(table: StoreTable) -> ssl.SSLContext:
+    try:
+        context = ssl.create_default_context(cafile=table.ca)
+        if table.certificate is not None:
+            context.load_cert_chain(table.certificate)
+    except OSError as error:
+        raise StoreUnavailable(f"a certificate can't be read: {summary(error)}") from None
+    return context
 
 
 class _Password:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Self
 
 from genie_core.room.protocol.events import Event
+from genie_core.runtime.tasks import start_task
 from genie_core.serve.stores.store import SharedLog
 from genie_core.sessions.log.index import INDEX_NAME
 from genie_core.sessions.log.writer import EventLog, OpenedLog, keep_aside
@@ -37,7 +38,7 @@ class CachedLog:
                 attempt goes on from it.
             DiskFailure, DamagedSession: the cache can't be read or written.
         """
-        opened = await asyncio.to_thread(EventLog.open, path, first)
+        opened = await _opened(path, first)
         try:
             is_true = opened.log.is_intact and await _catch_up(shared, opened.log)
         finally:
@@ -45,7 +46,7 @@ class CachedLog:
         if not is_true:
             await asyncio.to_thread(_set_aside, path)
             await _fill(shared, path, first)
-        opened = await asyncio.to_thread(EventLog.open, path, first)
+        opened = await _opened(path, first)
         return cls(shared, opened.log), opened
 
     @property
@@ -79,6 +80,18 @@ class CachedLog:
             raise ValueError(f"event {last.seq} is another one than in the log")
 
 
+async def _opened(path: Path, first: Event | None) -> OpenedLog:
+    """Open the cache; cancelling leaves it closed."""
+    opening = start_task(asyncio.to_thread(EventLog.open, path, first))
+    try:
+        return await asyncio.shield(opening)
+    except asyncio.CancelledError:
+        await asyncio.wait([opening])  # a thread can't be cancelled
+        if opening.exception() is None:
+            opening.result().log.close()
+        raise
+
+
 async def _catch_up(shared: SharedLog, cache: EventLog) -> bool:
     """Add to the cache what is new in the store; False if the two contradict each other."""
     last = cache.last
@@ -94,7 +107,7 @@ async def _catch_up(shared: SharedLog, cache: EventLog) -> bool:
 
 async def _fill(shared: SharedLog, path: Path, first: Event | None) -> None:
     """Write all that is in the store to a new cache."""
-    log = (await asyncio.to_thread(EventLog.open, path, first)).log
+    log = (await _opened(path, first)).log
     try:
         await _catch_up(shared, log)
     finally:

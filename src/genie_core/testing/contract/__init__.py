@@ -14,7 +14,7 @@ from genie_core.runtime.extras import imports_of
 with imports_of("testing"):
     import pytest
 
-_PARTS = ("answering", "approving", "calling", "ending", "log", "reading", "remembering")
+_PARTS = ("answering", "approving", "calling", "ending", "log", "reading", "remembering", "store")
 pytest.register_assert_rewrite(*(f"{__name__}.{part}" for part in _PARTS))
 
 from genie_core.testing.contract.answering import Answering  # noqa: E402 - after the hook above

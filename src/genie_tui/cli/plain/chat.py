@@ -184,6 +184,8 @@ class PlainRoom:
     def welcome(self) -> Iterator[str]:
         joined, hosting = self._joined, self._joined.hosting
         yield f"Room: {visible_line(self._state.title)}, as {visible_line(joined.name)}. /help lists commands."
+        if not self._state.handler_for(joined.name)[0]:
+            yield "No agent answers guests here."
         if hosting.invites is not None and hosting.invites.invite:
             yield f"Invite: {hosting.invites.invite}"
 

@@ -51,6 +51,7 @@ _LEFT_TO_THE_APP: Final = frozenset(
 
 
 PLACEHOLDER: Final = "Write a message, @genie to ask the agent, / for commands"
+UNANSWERED_PLACEHOLDER: Final = "Write a message (no agent answers guests here), / for commands"
 SHORT_PLACEHOLDER: Final = "Message, @genie … or / for commands"
 
 FRAME: Final = 4
@@ -136,6 +137,16 @@ class Composer(Vertical):
     def compose(self) -> ComposeResult:
         yield self._choices
         yield self._editor
+
+    @property
+    def placeholder(self) -> str:
+        """The whole hint; a short one stands for it where there is little space."""
+        return self._placeholder
+
+    def show_answers(self, *, answers: bool) -> None:
+        """Say whether an agent answers what is written."""
+        self._placeholder = PLACEHOLDER if answers else UNANSWERED_PLACEHOLDER
+        self.on_resize()
 
     def on_resize(self) -> None:
         """Choose the hint that fits."""

@@ -67,6 +67,16 @@ async def outcome(meeting: asyncio.Task[Welcome | FrameRefused]) -> Welcome | Fr
         return await meeting
 
 
+async def test_an_invite_says_which_room_it_is_for_until_the_room_is_known() -> None:
+    for room, digest in (("", "abc"), ("room-1", "")):
+        visit = Visit(room=room, digest="abc")
+        meeting = visit.begin()
+        hello = await visit.hear()
+        assert (hello.room, hello.digest) == (room, digest)
+        await visit.answer(FrameRefused("room_full", "full"))
+        await meeting
+
+
 async def test_a_hello_a_proof_and_a_welcome() -> None:
     visit = Visit(ticket=InviteSecret("p", b"secret"), room="r", engine=True, agent="model")
     meeting = visit.begin(7, 99)

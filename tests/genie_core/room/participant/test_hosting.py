@@ -1,5 +1,7 @@
 """The host's role, offered, accepted and handed over; and who is told of it."""
 
+import hashlib
+import hmac
 from pathlib import Path
 
 import pytest
@@ -10,11 +12,15 @@ from genie_core.room.client.connection import RoomConnection
 from genie_core.room.client.model import ConnectionState, NextStep
 from genie_core.room.participant.config import RoomConfig
 from genie_core.room.participant.hosting import Hosting
+from genie_core.room.participant.presence import PASSES_NAME, InviteTokenFile
+from genie_core.room.protocol.errors import InvitesUnknown
 from genie_core.room.protocol.events import ROOM, Event, HostStarted, RoomCreated, RoomSuspended
-from genie_core.room.protocol.frames import Welcome
+from genie_core.room.protocol.frames import InviteIssued, Welcome
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.security.host_records import sign_host_record
+from genie_core.room.security.invite import Invite, read_invite
+from genie_core.room.security.invite_tokens import InviteTokens
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.websocket import ws_connector
 
@@ -70,6 +76,66 @@ async def test_only_who_hosts_now_is_told_and_only_to_those_who_knew_another_hos
             await ear.until(lambda ear=ear: ear.events[-1].by == "erik")  # type: ignore[misc] # mypy can't infer a lambda with a default
         assert (hers.notices, new.notices) == ([], [])
         assert knew.notices == ["ann hosts this room now"]
+
+
+async def test_who_has_the_hosts_role_asks_for_invites(tmp_path: Path) -> None:
+    passes, file = InviteTokens(), InviteTokenFile(tmp_path / PASSES_NAME)
+    first = passes.issue(0.0)
+    async with opened(passes=passes, keep_passes=file.save) as live:
+        live.server.settle(deed_of("ann", "A" * 43))
+        connector = ws_connector(str(await live.server.listen(port=0)))
+        ann, _ = await live.joined("ann", None)
+        ben, ear = await live.joined("ben", None, connector=connector)
+        dora, other = await live.joined("dora", None, connector=connector)
+        ben.hosting.ask_for_invite()
+        await ear.until(lambda: "only the host may do that" in ear.notices)
+        ann.hosting.moderate("role", "ben", role="host")
+        await ear.until(lambda: ben.state.administers("ben"))
+        ben.hosting.ask_for_invite(uses=2)
+        await ear.until(lambda: invites_in(ear))
+        (made,) = invites_in(ear)
+        assert passes.check(made.pass_id, proof_of(made), b"meeting", 1.0)
+        ben.hosting.ask_for_invite(new=True)
+        await ear.until(lambda: len(invites_in(ear)) == 2)
+        newest = invites_in(ear)[-1]
+        assert not passes.check(made.pass_id, proof_of(made), b"meeting", 1.0)
+        ben.hosting.moderate("kick", "dora")
+        await other.until(lambda: dora.connection.state is ConnectionState.CLOSED)
+        assert dora.connection.detail == "ben put you out of the room"
+    await file.aclose()
+    kept = InviteTokenFile(tmp_path / PASSES_NAME).load()
+    assert kept.newest(1.0, "ben") == passes.newest(1.0, "ben")
+    assert kept.check(newest.pass_id, proof_of(newest), b"meeting", 1.0)
+    assert kept.get(first.id) is None
+
+
+def invites_in(ear: Ear) -> list[Invite]:
+    return [read_invite(each.invite) for each in ear.told if isinstance(each, InviteIssued)]
+
+
+def proof_of(invite: Invite) -> bytes:
+    return hmac.digest(invite.secret, b"meeting", hashlib.sha256)
+
+
+async def test_an_older_host_is_not_sent_what_it_does_not_know() -> None:
+    async with opened() as live:
+        ann, ear = await live.joined("ann", None)
+        ann.hosting.on_welcome(Welcome("r", "Room", "ann", "host", "ann", 1, Limits()))
+        with pytest.raises(InvitesUnknown, match="ask ann"):
+            ann.hosting.ask_for_invite()
+        await ann.disconnect()
+        assert not ann.hosting.ask_for_invite()
+        assert ear.notices == []
+
+
+@pytest.mark.parametrize("text", ["\x1b[2J", "genie1-", "http://example.org", ""])
+def test_what_a_host_sends_for_an_invite_and_is_none_is_not_shown(text: str) -> None:
+    heir = Heir()
+    heir.hosting.on_issued(InviteIssued(text))
+    assert invites_in(heir.ear) == []
+    (notice,) = heir.ear.notices
+    assert "invite" in notice
+    assert "\x1b" not in notice
 
 
 async def test_without_a_place_to_host_at_nobody_is_asked(tmp_path: Path) -> None:

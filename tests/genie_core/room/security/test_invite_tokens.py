@@ -21,6 +21,31 @@ def opens(passes: InviteTokens, each: InviteToken, now: float = 0.0) -> bool:
     return passes.check(each.id, proof(each), MEETING, now)
 
 
+def test_the_newest_gives_no_role_and_is_ones_own() -> None:
+    passes = InviteTokens()
+    hers = passes.issue(0.0)
+    assert passes.issue(0.0, role="host").uses == 1
+    assert passes.issue(0.0, role="guest", uses=3).uses == 3
+    his = passes.issue(0.0, by="bob")
+    again = InviteTokens.decode(passes.encode())
+    for each in (passes, again):
+        assert (each.newest(0.0), each.newest(0.0, "bob")) == (hers, his)
+        assert each.newest(0.0, "eve") is None
+    assert passes.void_of("bob")
+    assert not passes.void_of("bob")
+    assert not passes.void_of("")
+    assert (passes.newest(0.0), passes.newest(0.0, "bob"), len(passes)) == (hers, None, 3)
+    passes.void()
+    assert len(passes) == 0
+
+
+def test_tokens_of_an_earlier_program_are_the_hosts_and_give_no_role() -> None:
+    kept = b'[{"id":"p1","secret":"MDAwMDAwMDAwMDAwMDAwMA==","expires":null,"uses":null}]'
+    token = InviteTokens.decode(kept).newest(0.0)
+    assert token is not None
+    assert (token.role, token.by) == (None, "")
+
+
 def test_who_knows_the_secret_gets_in() -> None:
     passes = InviteTokens()
     made = passes.issue(0.0)

@@ -27,6 +27,7 @@ from genie_core.room.protocol.events import (
     MemberJoined,
     MemberLeft,
     MemberModerated,
+    RecoveredEvent,
     Role,
 )
 from genie_core.room.protocol.frames import (
@@ -40,6 +41,7 @@ from genie_core.room.protocol.frames import (
     JoinRequested,
     Moderate,
     OfferHosting,
+    RecoverEvents,
     SetHeirs,
     ShareArguments,
     VoidInvites,
@@ -54,7 +56,7 @@ from genie_core.room.security.invite import read_invite
 from genie_core.room.security.invite_tokens import InviteTokens
 from genie_core.room.security.signing import sign
 from genie_core.room.server.admission import LONGEST_INVITE, MOST_USES
-from genie_core.room.server.moderation import PUT_OUT_WITH_ROLE
+from genie_core.room.server.moderation import PUT_OUT_BY_COHOST
 from genie_core.room.server.peers import Peer
 from genie_core.room.state.proofs import NOT_HEIR, NOT_HOST, OUT_OF_CHAIN, objection
 from genie_core.room.state.room_state import RoomState
@@ -153,7 +155,7 @@ def test_the_host_records_for_whom_it_decides(
 def test_the_removed_and_the_others_hear_who_removed_them(meeting: Meeting) -> None:
     meeting.tell(meeting.bob, Moderate("kick", "eve", reason="spam"))
     assert only_refusal(meeting.pull(meeting.eve)).text == "bob put you out of the room: spam"
-    assert meeting.written[-1].body == MemberLeft("eve", PUT_OUT_WITH_ROLE, "d1")
+    assert meeting.written[-1].body == MemberLeft("eve", PUT_OUT_BY_COHOST, "d1")
     meeting.act(Moderate("kick", "alice"))
     assert only_refusal(meeting.pull(meeting.alice)).text == "the host put you out of the room"
     assert meeting.bodies(MemberModerated)[-1].asked_by == ""
@@ -336,6 +338,18 @@ def test_a_copy_of_the_room_has_only_its_host(meeting: Meeting) -> None:
     state.apply(Event(state.head + 1, 2000.0, "", started))
     assert state.is_host("zoe")
     assert not any(map(state.administers, ("bob", "dora", "hana")))
+
+
+def test_a_measure_that_only_an_earlier_log_has_is_shown_and_gives_nothing(
+    meeting: Meeting,
+) -> None:
+    body = MemberModerated("role", "alice", "host", asked_by="bob")
+    body = sign(identity("hana"), meeting.id, body, b"parent")
+    lost = Event(99, 1000.0, "hana", body, b"parent")
+    answers = meeting.tell(meeting.eve, RecoverEvents((lost,)))
+    assert refusals(answers) == []
+    assert meeting.bodies(RecoveredEvent)[-1].event == lost
+    assert not meeting.room.state.administers("alice")
 
 
 # -- join requests

@@ -197,6 +197,12 @@ def told(body: AnyBody, by: str = "ann", devices: Mapping[str, set[str]] | None 
         (MemberModerated("mute", "bob"), "ann muted bob"),
         (MemberModerated("unmute", "bob"), "ann lets bob write again"),
         (MemberModerated("role", "bob", "observer"), "ann made bob an observer"),
+        (MemberModerated("role", "bob", "host"), "ann gave bob the host's role"),
+        (MemberModerated("kick", "eve", reason="spam", asked_by="bob"), "bob put eve out: spam"),
+        (
+            ArgumentSharingChanged(on=False, asked_by="bob"),
+            "bob no longer shows guests what tools are called with",
+        ),
         (ArgumentSharingChanged(on=True), "ann shows guests what tools are called with"),
         (ArgumentSharingChanged(on=False), "ann no longer shows guests what tools are called with"),
     ],
@@ -219,6 +225,7 @@ def test_coming_and_going_by_terminal() -> None:
 def test_what_is_said_is_no_announcement_and_names_are_safe() -> None:
     assert announcement(Event(1, 0.0, "ann", MessagePosted("1", "hi")), {}) is None
     assert told(MemberModerated("ban", "b\nb{name}"), by="\x1b") == "␛ banned b␤b{name}"
+    assert told(MemberModerated("ban", "eve", asked_by="\x1b[2Jb")) == "␛[2Jb banned eve"
     assert because("so", "\n") == "so: ␤"
 
 

@@ -155,6 +155,17 @@ async def test_void_invites_admit_no_one(tmp_path: Path) -> None:
             await ann.seen.until(lambda seen: seen.texts)
 
 
+async def test_who_joins_by_an_invite_with_a_role_has_it(tmp_path: Path) -> None:
+    async with administering(tmp_path) as running:
+        await running.ask(CreateRoom("Garden"))
+        invited = await running.ask(CreateInvite("Garden", role="observer"))
+        assert isinstance(invited, InviteText)
+        async with joining(invited.invite, "ann") as ann:
+            await ann.seen.online()
+            await ann.seen.until(lambda seen: "ann" in seen.state.people)
+            assert ann.seen.state.people["ann"].role == "observer"
+
+
 async def test_a_room_without_a_title_or_an_unknown_one_is_refused(tmp_path: Path) -> None:
     async with administering(tmp_path) as running:
         with pytest.raises(AdminRefused, match="needs a title"):

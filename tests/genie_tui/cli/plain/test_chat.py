@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.genie_core.room.bench import identity
 from tests.genie_tui.cli.plain.conftest import Scene
+from tests.genie_tui.scripted_room import ScriptedInvites
 
 from genie_core.privacy.redaction import know
 from genie_core.room.client.events import (
@@ -34,12 +35,15 @@ from genie_core.room.protocol.events import (
     ApprovalRequested,
     ApprovalResolved,
     DecisionMade,
+    HostStarted,
+    MemberJoined,
+    MemberModerated,
     MessageDeleted,
     MessageEdited,
     MessagePosted,
     ReactionChanged,
 )
-from genie_core.room.protocol.frames import HostingOffered, JoinRequested
+from genie_core.room.protocol.frames import HostingOffered, InviteIssued, JoinRequested
 from genie_core.sessions.catalog import Catalog
 from genie_core.settings.load import SettingsSource
 from genie_core.settings.locations import Locations
@@ -137,6 +141,36 @@ def test_join_requests_are_answered_by_number(
     assert list(room.take(over)) == []
     assert typing("/refuse 6") == ["Which one? Join requests that wait for you: none."]
     assert scene.joined.admissions == [(5, True)]
+
+
+def test_the_host_moderates_and_invites(scene: Scene, typing: Typing) -> None:
+    joined = scene.joined
+    assert typing("/kick bob too loud") == typing("/role @bob host") == []
+    assert joined.moderations == [("kick", "bob", None, "too loud"), ("role", "bob", "host", "")]
+    joined.hosting.invites = invites = ScriptedInvites()
+    assert typing("/invite") == ["Invite: genie1-first"]
+    assert typing("/invite --as host") == ["Invite: genie1-another1"]
+    assert (invites.issued, invites.roles) == ([(1, None)], ["host"])
+    assert typing("/invite --new") == ["Invite: genie1-number1"]
+    assert typing("/role bob king") == ["Not done: the roles are host, member, guest and observer"]
+    joined.connected = False
+    assert typing("/mute bob") == ["Not done: not connected."]
+
+
+def test_a_member_does_so_with_the_hosts_role_only(
+    scene: Scene, room: PlainRoom, typing: Typing
+) -> None:
+    joined = scene.joined
+    joined.feed(HostStarted("bob"))
+    for line in ("/kick eve", "/invite", "/role eve guest"):
+        assert typing(line) == ["Not done: only the host may do that, and bob is hosting"]
+    joined.feed(MemberJoined("member"), by="ann")
+    joined.feed(MemberModerated("role", "ann", "host"), by="bob")
+    assert typing("/ban eve") == typing("/invite --for 1h") == []
+    assert joined.moderations == [("ban", "eve", None, "")]
+    assert joined.invites_asked == [(None, 3600.0, None, False)]
+    assert list(room.take(InviteIssued("genie1-made"))) == ["Invite: genie1-made"]
+    assert "Here: ann (co-host)" in typing("/who")
 
 
 def test_messages_are_replied_to_changed_and_reacted_to(scene: Scene, typing: Typing) -> None:
@@ -260,6 +294,12 @@ def keyboard(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]
     os.close(source)
 
 
+def test_a_guest_whom_no_agent_answers_is_told(scene: Scene) -> None:
+    scene.joined.name = "eve"
+    scene.joined.feed(HostStarted("service"), MemberJoined("guest"), by="eve")
+    assert list(PlainRoom(scene.joined).welcome())[1] == "No agent answers guests here."
+
+
 async def test_a_chat_begins_with_the_last_entries_and_open_questions(
     scene: Scene, keyboard: Callable[[str], None]
 ) -> None:
@@ -314,7 +354,8 @@ def test_help_names_all_commands(typing: Typing) -> None:
     told = "\n".join(typing("/help"))
     for command in (
         *("/me", "/reply", "/react", "/edit", "/delete", "/show", "/msg", "/ask", "/allow"),
-        *("/deny", "/calls", "/admit", "/refuse", "/who", "/stop", "/quit"),
+        *("/deny", "/calls", "/admit", "/refuse", "/who", "/stop", "/quit", "/invite", "/kick"),
+        *("/ban", "/pardon", "/mute", "/unmute", "/role"),
     ):
         assert command in told
     assert typing("/nonsense") == ["There is no command /nonsense. /help lists all commands."]

@@ -16,7 +16,7 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.js import JetStreamContext
 from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
-from nats.js.errors import APIError
+from nats.js.errors import APIError, ServiceUnavailableError
 
 from genie_core.serve.config import StoreTable
 from genie_core.serve.stores.store import StoreUnavailable
@@ -26,6 +26,9 @@ ANSWER: Final = 2.0
 
 CONNECTING: Final = 10.0
 """Seconds until the first connection must stand."""
+
+PAUSE: Final = 0.1
+"""Seconds until a failed request is repeated."""
 
 FETCHED: Final = 32
 """Messages that are held at once while many are read."""
@@ -52,7 +55,7 @@ def answering(what: str) -> Iterator[None]:
 def unavailable(what: str, error: Exception) -> StoreUnavailable:
     """Return the error for a request that failed, in one line."""
     if isinstance(error, APIError):
-        why = error.description or f"code {error.code}"
+        why = error.description or str(error.code or "no server is responsible now")
     elif isinstance(error, TimeoutError):
         why = "no answer in time"
     else:
@@ -117,7 +120,7 @@ async def read_messages(
         place = first - 1
         while place < last:
             with answering(f"read {stream}"):
-                fetched = await messages.fetch(FETCHED, timeout=ANSWER)
+                fetched = await _fetch(messages)
             if not fetched:
                 raise StoreUnavailable(f"NATS can't read {stream}: it ends too early")
             for message in fetched:
@@ -128,6 +131,18 @@ async def read_messages(
     finally:
         with suppress(*UNANSWERED):
             await messages.unsubscribe()
+
+
+async def _fetch(messages: JetStreamContext.PullSubscription) -> list[Msg]:
+    """Fetch some messages; a consumer that was just created may not be known everywhere yet."""
+    until = asyncio.get_running_loop().time() + ANSWER
+    while True:
+        try:
+            return await messages.fetch(FETCHED, timeout=ANSWER)
+        except ServiceUnavailableError:
+            if asyncio.get_running_loop().time() >= until:
+                raise
+            await asyncio.sleep(PAUSE)
 
 
 def _secrets(table: StoreTable) -> dict[str, Any]:

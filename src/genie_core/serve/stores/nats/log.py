@@ -16,6 +16,7 @@ from genie_core.room.protocol.events import Event, UnreadableEvent
 from genie_core.room.server.log import Superseded
 from genie_core.serve.stores.nats.connection import (
     ANSWER,
+    PAUSE,
     UNANSWERED,
     answering,
     read_messages,
@@ -39,8 +40,6 @@ HEADER_BYTES: Final = 512
 
 INSISTING: Final = 5.0
 """Seconds for which a write is repeated before the room hears of it: a new leader takes less."""
-
-PAUSE: Final = 0.1
 
 
 def token_of(room: str) -> str:

@@ -19,21 +19,19 @@ from nats.js.errors import BadRequestError
 from nats.js.kv import KeyValue
 
 from genie_core.serve.config import StoreTable
+from genie_core.serve.stores.folder_objects import FolderObjects
 from genie_core.serve.stores.nats.connection import ANSWER, UNANSWERED, answering, connect
 from genie_core.serve.stores.nats.documents import NatsDocuments
 from genie_core.serve.stores.nats.files import NatsFiles
 from genie_core.serve.stores.nats.lease import NatsLease
 from genie_core.serve.stores.nats.log import NatsLog, token_of
-from genie_core.serve.stores.store import StoreUnavailable, UnsafeStore, shard_of
+from genie_core.serve.stores.store import Objects, StoreUnavailable, UnsafeStore, shard_of
 
 MOST_BYTES: Final = 1024 * 1024
 """The smallest max_payload that servers may have: NATS's own default, and more than an event."""
 
 SETTINGS_BYTES: Final = 4 * 1024 * 1024
 """More than a server's settings take."""
-
-LAYOUT: Final = "layout"
-"""The document that says how rooms are spread over streams."""
 
 UNSYNCED: Final = (
     "the NATS server {} acknowledges what a power cut can lose: set `sync_interval: always` in "
@@ -45,12 +43,6 @@ UNSEEN: Final = (
     "monitoring as `monitor` in [store], or say `synced = true` after setting `sync_interval: "
     "always` on each"
 )
-
-
-class Layout(msgspec.Struct, frozen=True):
-    """How rooms are spread over streams; it can't change once there are rooms."""
-
-    shards: int
 
 
 class JetStreamSettings(msgspec.Struct, frozen=True):
@@ -83,8 +75,12 @@ class NatsStore:
         self._js = client.jetstream(timeout=ANSWER)
         self._leases = leases
         prefix = table.prefix
-        self.documents = NatsDocuments(self._js, documents, f"{prefix}_documents")
-        self.objects = NatsFiles(self._js, f"{prefix}_files", f"{prefix}.files")
+        self.documents: Final = NatsDocuments(self._js, documents, f"{prefix}_documents")
+        self.objects: Final[Objects] = (
+            NatsFiles(self._js, f"{prefix}_files", f"{prefix}.files")
+            if table.objects is None
+            else FolderObjects(table.objects)
+        )
 
     @classmethod
     async def connect(cls, table: StoreTable) -> Self:
@@ -139,7 +135,6 @@ class NatsStore:
         with answering("describe its streams"):
             for name in self._names():
                 servers |= _check_stream(await self._js.stream_info(name), self._table)
-        await self._check_layout()
         await self._check_syncing(servers)
 
     async def aclose(self) -> None:
@@ -157,20 +152,6 @@ class NatsStore:
         prefix = self._table.prefix
         names = [config.name or "" for config in _streams(self._table)]
         return [*names, f"KV_{prefix}_documents", f"KV_{prefix}_leases"]
-
-    async def _check_layout(self) -> None:
-        """Refuse another number of shards than before: rooms would not be found."""
-        shards = self._table.shards
-        known = await self.documents.get(LAYOUT)
-        if known is None:
-            await self.documents.put(LAYOUT, msgspec.json.encode(Layout(shards)))
-            return
-        before = msgspec.json.decode(known, type=Layout).shards
-        if before != shards:
-            raise UnsafeStore(
-                f"[store] says {shards} shards, but the rooms in NATS are spread over {before}: "
-                f"say shards = {before}"
-            )
 
     async def _check_syncing(self, servers: set[str]) -> None:
         """Check that all servers that keep rooms sync what they acknowledge.

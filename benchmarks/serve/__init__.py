@@ -1,0 +1,1 @@
+"""What a service with many rooms takes, and what a burst in one room does to the others."""

@@ -1,0 +1,178 @@
+"""The service's own agent, which answers members without one.
+
+It only writes: it has no tools, and whatever it asks for is denied, as there is no keyboard.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from genie_core.errors import GenieError
+from genie_core.room.client.events import RoomEvent
+from genie_core.room.client.model import EngineState, EngineStatus
+from genie_core.room.engine.config import Engine, EngineLoader
+from genie_core.room.engine.effects import ToolEffects
+from genie_core.room.engine.policy import PolicyResult, ToolCall
+from genie_core.room.open.profile import Profile, engine_for, room_config
+from genie_core.room.participant.room import JoinedRoom
+from genie_core.room.security.identity import Identity
+from genie_core.room.state.snapshot import decode_state, encode_state
+from genie_core.room.transport.connection import ClientConnection
+from genie_core.runtime.tasks import start_task
+from genie_core.serve.config import GuestsTable
+from genie_core.serve.served_room import ServedRoom
+from genie_core.settings.locations import Locations
+from genie_core.settings.model import Settings
+
+LOOK: Final = 0.5
+"""Seconds between two looks at who is where."""
+
+LINGER: Final = 300.0
+"""Seconds after the last guest left until the agent leaves, too."""
+
+GRACE: Final = 2.0
+"""Seconds that it gets to finish an answer."""
+
+DENIED: Final = "the service's agent may only write, and no person is there to allow more"
+
+logger = logging.getLogger(__name__)
+
+
+class GuestAgents:
+    """Joins rooms in which guests are, as their host, with an engine that answers them.
+
+    `rooms` are the open ones by their folders. What the model needs is loaded for the first guest.
+    """
+
+    def __init__(
+        self,
+        table: GuestsTable,
+        name: str,
+        identity: Identity,
+        locations: Locations,
+        rooms: Mapping[str, ServedRoom],
+    ) -> None:
+        settings = Settings(model=table.model, tools=(), servers=(), grace=GRACE)
+        profile = Profile.of(name, settings, locations)
+        self._profile = replace(profile, config=replace(profile.config, servers_file=None))
+        self._identity = identity
+        self._rooms = rooms
+        self._joined: dict[str, JoinedRoom] = {}
+        self._needed: dict[str, float] = {}
+        self._looking: asyncio.Task[None] | None = None
+
+    def check(self) -> None:
+        """Check the configuration, as far as that takes no SDK. Blocks.
+
+        Raises:
+            AssistantError: the model can't be used.
+        """
+        from genie_core.assistant.check import check_config
+        from genie_core.assistant.secrets import OwnSecrets
+        from genie_core.secrets import secrets_of
+
+        name, places = self._profile.name, self._profile.locations
+        check_config(self._profile.config, secrets_of(name, OwnSecrets(name, places.secrets)))
+
+    def start(self) -> None:
+        self._looking = start_task(self._look_forever(), name="agents for guests")
+
+    async def aclose(self) -> None:
+        """Leave all rooms."""
+        if self._looking is not None:
+            self._looking.cancel()
+            await asyncio.wait([self._looking])
+        await asyncio.gather(*map(self.leave, list(self._joined)))
+
+    async def leave(self, room: str) -> None:
+        """Leave a room that is about to close."""
+        joined = self._joined.pop(room, None)
+        if joined is not None:
+            try:
+                await joined.leave()
+            except GenieError:
+                logger.warning("the agent for guests left %s in disorder", room, exc_info=True)
+
+    async def _look_forever(self) -> None:
+        while True:
+            for id_, room in list(self._rooms.items()):
+                try:
+                    await self._look(id_, room)
+                except Exception:  # one room's failure must not reach the others
+                    logger.exception("the agent for guests failed in %s", id_)
+            await asyncio.sleep(LOOK)
+
+    async def _look(self, id_: str, room: ServedRoom) -> None:
+        now = time.monotonic()
+        if _has_guests(room):
+            self._needed[id_] = now
+            if id_ not in self._joined:
+                await self._join(id_, room)
+        elif id_ in self._joined and now - self._needed[id_] > LINGER:
+            await self.leave(id_)
+
+    async def _join(self, id_: str, room: ServedRoom) -> None:
+        """Join a room; one in which that fails is tried again with the next look."""
+        server, saved = room.server, room.saved
+        place = asyncio.get_running_loop().create_future()
+        place.set_result(saved)
+        joined: JoinedRoom
+
+        async def connector() -> ClientConnection:
+            return server.connect_local()
+
+        async def put_away(_reason: str = "") -> None:
+            """Leave the room open, as the service closes it."""
+
+        head = server.state.head
+        config = room_config(
+            self._profile,
+            connector,
+            _denying(engine_for(self._profile, place, lambda: joined.state)),
+            {
+                "identity": self._identity,
+                "token": server.host_token,
+                "since": head,
+                "room": saved.metadata.id,
+            },
+            put_away=put_away,
+            close_room=put_away,
+            saved=lambda: saved.id,
+        )
+        joined = JoinedRoom(self._profile.name, _note, config)
+        joined.replay((), decode_state(encode_state(server.state)))
+        await joined.start()
+        self._joined[id_] = joined
+
+
+def _has_guests(room: ServedRoom) -> bool:
+    if not room.server.room.peers.people:
+        return False
+    present = room.server.state.present()
+    return any(person.role == "guest" and not person.is_agent for person in present)
+
+
+def _denying(load: EngineLoader) -> EngineLoader:
+    async def denying() -> Engine:
+        return replace(await load(), policy=DenyAll())
+
+    return denying
+
+
+class DenyAll:
+    """Denies every call of a tool."""
+
+    def evaluate(self, call: ToolCall) -> PolicyResult:
+        return PolicyResult("deny", DENIED)
+
+    def is_covered(self, call: ToolCall, effects: ToolEffects, pattern: str) -> bool:
+        return False
+
+
+def _note(event: RoomEvent) -> None:
+    """Log what the engine reports; there is no screen."""
+    if isinstance(event, EngineStatus) and event.state is EngineState.FAILED:
+        logger.error("the agent for guests can't be loaded: %s", event.detail)

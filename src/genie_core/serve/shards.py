@@ -1,0 +1,224 @@
+"""Which rooms this process hosts: those of the shards whose leases it holds."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, Protocol, TypeVar
+
+import msgspec
+
+from genie_core.errors import GenieError
+from genie_core.runtime.tasks import start_task
+from genie_core.serve.served_room import ROOM, ServedRoom
+from genie_core.serve.stores.store import (
+    Lease,
+    SharedStore,
+    StoreUnavailable,
+    UnsafeStore,
+    shard_of,
+)
+from genie_core.sessions.session import METADATA_NAME, SavedSession
+from genie_core.storage.atomic import make_private_folder, replace_file, sync_folder
+from genie_core.storage.errors import disk_access
+
+AGAIN: Final = 0.25
+"""Seconds until a store that does not answer is asked again."""
+
+OPENED_AT_ONCE: Final = 8
+
+LAYOUT: Final = "layout"
+"""The key of the document that says how rooms are spread."""
+
+ELSEWHERE: Final = "another machine of this service hosts this room now"
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+class Layout(msgspec.Struct, frozen=True):
+    """How rooms are spread over shards, as the store has it."""
+
+    shards: int
+
+
+class RoomOpener(Protocol):
+    """What `Shards` asks of a service; rooms are known by the names of their folders."""
+
+    async def open_room(self, room: str) -> ServedRoom: ...
+
+    async def drop_rooms(self, is_among: Callable[[str], bool]) -> None:
+        """Stop serving rooms at once; those who try to join hear that they are elsewhere."""
+
+    def refuse_archived(self, saved: SavedSession) -> None: ...
+
+    def note_problem(self, room: str, why: str) -> None: ...
+
+
+class Shards:
+    """Hosts the rooms of each shard for as long as its lease is held.
+
+    A room to whose log another process has written is dropped; as long as the lease is held, it is
+    opened anew, because that process has held the lease before.
+    """
+
+    def __init__(self, store: SharedStore, count: int, sessions: Path, service: RoomOpener) -> None:
+        self._store = store
+        self._count = count
+        self._sessions = sessions
+        self._service = service
+        self._gate = asyncio.Semaphore(OPENED_AT_ONCE)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._held: dict[int, Lease] = {}
+        self._holding: dict[int, asyncio.Task[None]] = {}
+        self._watches: dict[str, asyncio.Task[None]] = {}
+
+    @property
+    def held(self) -> frozenset[int]:
+        """The shards whose rooms this process hosts."""
+        return frozenset(self._held)
+
+    def has(self, room: str) -> bool:
+        """Whether this process hosts the rooms of the room's shard."""
+        return shard_of(room, self._count) in self._held
+
+    async def check(self) -> None:
+        """Check that rooms are spread as before; another number of shards would not find them.
+
+        Raises:
+            UnsafeStore: they are not.
+        """
+        known = await self._store.documents.get(LAYOUT)
+        if known is None:
+            layout = Layout(self._count)
+            await self._store.documents.put(LAYOUT, msgspec.json.encode(layout))
+            return
+        before = msgspec.json.decode(known, type=Layout).shards
+        if before != self._count:
+            raise UnsafeStore(
+                f"[store] says {self._count} shards, but the rooms in the store are spread over "
+                f"{before}: say shards = {before}"
+            )
+
+    def start(self) -> None:
+        """Begin to ask for all leases, and to host what they give."""
+        for shard in range(self._count):
+            self._start(self._run(shard), f"shard {shard}")
+
+    async def stop(self) -> None:
+        """Ask for no more leases and open no more rooms; leases that are held stay so."""
+        for tasks in (self._tasks, set(self._watches.values())):
+            for task in tasks:
+                task.cancel()
+            if tasks:
+                await asyncio.wait(tasks)
+
+    async def release(self) -> None:
+        """Give up all leases; call it after `stop`, once the rooms are closed."""
+        for task in self._holding.values():
+            task.cancel()
+        await asyncio.gather(*(lease.release() for lease in self._held.values()))
+        self._held.clear()
+
+    def watch(self, room: str, served: ServedRoom) -> None:
+        """Open a room anew when another process has written to its log."""
+        self.unwatch(room)
+        watch = self._reopen_if(served.server.superseded, room)
+        self._watches[room] = start_task(watch, name="superseded")
+
+    def unwatch(self, room: str) -> None:
+        """End `watch`, for a room that was closed."""
+        if watch := self._watches.pop(room, None):
+            watch.cancel()
+
+    # -- one shard
+
+    async def _run(self, shard: int) -> None:
+        """Hold a shard's lease, and host its rooms meanwhile; again whenever it was lost."""
+        while True:
+            lease = self._store.lease(f"shard-{shard}")
+            await lease.acquire()
+            self._held[shard] = lease
+            holding = self._holding[shard] = start_task(lease.hold(), name=f"lease {shard}")
+            hosting = start_task(self._host(shard), name=f"rooms of shard {shard}")
+            try:
+                await asyncio.wait([holding])
+            finally:
+                hosting.cancel()
+            del self._held[shard]
+            logger.warning("the lease of shard %d is lost: another machine hosts it", shard)
+            await self._service.drop_rooms(partial(self._is_in, shard))
+            await asyncio.wait([hosting])
+            await self._service.drop_rooms(partial(self._is_in, shard))
+
+    async def _host(self, shard: int) -> None:
+        """Open the rooms of a shard."""
+        logger.info("this machine hosts the rooms of shard %d", shard)
+        keys = await self._insist(lambda: self._store.documents.keys(ROOM))
+        rooms = (key.removeprefix(ROOM) for key in keys)
+        async with asyncio.TaskGroup() as tasks:
+            for room in rooms:
+                if self._is_in(shard, room):
+                    tasks.create_task(self._open(room))
+
+    def _is_in(self, shard: int, room: str) -> bool:
+        return shard_of(room, self._count) == shard
+
+    async def _open(self, room: str) -> None:
+        """Open a room as the store has it; one that can't be opened is noted."""
+        try:
+            async with self._gate:
+                await self._insist(partial(self._open_once, room))
+        except GenieError as error:
+            self._service.note_problem(room, str(error))
+        except Exception:  # a damaged room must not keep the others closed
+            logger.exception("opening the room %s failed", room)
+            self._service.note_problem(room, "an internal error; the log has the details")
+
+    async def _open_once(self, room: str) -> None:
+        record = await self._store.documents.get(f"{ROOM}{room}")
+        if record is None:  # it was deleted meanwhile
+            return
+        saved = await asyncio.to_thread(_put_folder, self._sessions, room, record)
+        if saved.metadata.archived:
+            self._service.refuse_archived(saved)
+        else:
+            await self._service.open_room(room)
+
+    async def _insist(self, call: Callable[[], Awaitable[T]]) -> T:
+        """Repeat a call until the store answers."""
+        while True:
+            try:
+                return await call()
+            except StoreUnavailable as error:
+                logger.warning("%s", error)
+                await asyncio.sleep(AGAIN)
+
+    async def _reopen_if(self, superseded: asyncio.Event, room: str) -> None:
+        await superseded.wait()
+        del self._watches[room]
+        self._start(self._reopen(room), "opening a room anew")
+
+    async def _reopen(self, room: str) -> None:
+        await self._service.drop_rooms(lambda each: each == room)
+        if self.has(room):
+            await self._open(room)
+
+    def _start(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        task = start_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+def _put_folder(sessions: Path, room: str, record: bytes) -> SavedSession:
+    """Write a room's record to its folder on this machine, and load it. Blocks."""
+    folder = sessions / room
+    if folder.parent != sessions or folder.name != room:
+        raise GenieError(f"the store has a room whose name is no folder's: {room!r}")
+    with disk_access("make the folder", folder):
+        make_private_folder(folder)
+        replace_file(folder / METADATA_NAME, record)
+        sync_folder(sessions)
+    return SavedSession.load(folder)

@@ -1,0 +1,66 @@
+"""The service's own agent, with the offline helper as its model."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+from tests.genie_core.serve.test_service import LOCAL, joining, places, serving
+
+from genie_core.assistant.errors import AssistantError
+from genie_core.room.engine.effects import UNKNOWN_EFFECTS
+from genie_core.room.engine.policy import ToolCall
+from genie_core.room.protocol.events import AnswerPosted, MemberJoined, MessagePosted
+from genie_core.serve.config import GuestsTable
+from genie_core.serve.guests import DENIED, DenyAll
+from genie_core.serve.service import Service
+
+GUESTS = structs.replace(LOCAL, guests=GuestsTable(model=""))
+
+
+async def test_a_guest_is_answered_by_the_service(tmp_path: Path) -> None:
+    async with serving(tmp_path, GUESTS) as service:
+        room = await service.create("First")
+        async with joining(room.invite(), "ann") as ann:
+            await ann.seen.until(lambda seen: seen.state.handler_for("ann")[0] == "service")
+            ann.client.messages.send("@genie hello")
+            await ann.seen.until(
+                lambda seen: any(isinstance(each.body, AnswerPosted) for each in seen.events)
+            )
+            said = next(each.body for each in ann.seen.events if each.by == "ann")
+            assert isinstance(said, MemberJoined)
+            (message,) = (e.body for e in ann.seen.events if isinstance(e.body, MessagePosted))
+            assert message.handler == "service"
+        await service.archive(room.saved.id)  # the agent leaves before the room closes
+        assert not service.rooms
+
+
+async def test_a_member_with_an_engine_needs_no_agent_of_the_service(tmp_path: Path) -> None:
+    async with serving(tmp_path, GUESTS) as service:
+        room, other = await service.create("First"), await service.create("Second")
+        async with (
+            joining(room.invite(), "ann", engine=True) as ann,
+            joining(other.invite(), "bob") as bob,
+        ):
+            await bob.seen.until(lambda seen: seen.state.handler_for("bob")[0])
+            assert ann.seen.state.handler_for("ann") == ("ann", ann.client.device)
+            assert "service" not in ann.seen.state.people
+
+
+async def test_a_model_that_can_not_be_used_is_told_at_the_start(tmp_path: Path) -> None:
+    config = structs.replace(LOCAL, guests=GuestsTable(model="nobody:x"))
+    with pytest.raises(AssistantError, match="nobody"):
+        await Service(config, places(tmp_path)).start()
+
+
+def test_a_call_of_a_tool_is_denied_with_the_reason() -> None:
+    call = ToolCall("ann", "system", "read_file", {"path": "/etc/passwd"})
+    result = DenyAll().evaluate(call)
+    assert (result.effect, result.because) == ("deny", DENIED)
+    assert not DenyAll().is_covered(call, UNKNOWN_EFFECTS, "*")
+
+
+def test_without_guests_no_engine_is_loaded() -> None:
+    code = "import sys, genie_core.serve.service; sys.exit('genie_core.session' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

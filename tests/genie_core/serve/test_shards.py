@@ -1,0 +1,278 @@
+"""Services on two machines, here two folders, whose rooms are in one store."""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+from tests.genie_core.room.doubles import Guest, Recorder, participant
+from tests.nats_servers import NatsServers
+from tests.ports import free_port
+
+from genie_core.room.client.model import ConnectionState
+from genie_core.room.protocol.events import Event, FileRef, MessagePosted
+from genie_core.room.protocol.frames import (
+    Chunk,
+    FetchFile,
+    FilePiece,
+    FileStored,
+    ServerFrame,
+    StoreFile,
+)
+from genie_core.room.protocol.limits import CHUNK_BYTES
+from genie_core.room.security.certificate import load_certificate
+from genie_core.room.security.challenge import InviteSecret
+from genie_core.room.security.identity import load_identity
+from genie_core.room.security.invite import read_invite
+from genie_core.room.server.file_requests import FileJob
+from genie_core.room.transport.connection import ClientConnection
+from genie_core.room.transport.websocket import tls_connect
+from genie_core.serve.config import ServeConfig
+from genie_core.serve.errors import CannotServe, NoSuchRoom, RoomUnavailable
+from genie_core.serve.served_room import ServedRoom
+from genie_core.serve.service import Service
+from genie_core.serve.stores.nats.store import NatsStore
+from genie_core.serve.stores.store import UnsafeStore
+from genie_core.settings.locations import Locations
+
+LEASE = 1.5
+ONLINE, CLOSED = ConnectionState.ONLINE, ConnectionState.CLOSED
+
+
+class Machines:
+    """Two machines with the same key and certificate, and the servers of their store."""
+
+    def __init__(self, folder: Path, servers: NatsServers) -> None:
+        self.folder = folder
+        self.servers = servers
+        self.ports = {name: free_port() for name in ("a", "b")}
+        load_identity(folder / "host.key")
+        load_certificate(folder / "host.pem", datetime.now(UTC))
+
+    def config(self, name: str, **changes: object) -> ServeConfig:
+        addresses = tuple(f"127.0.0.1:{port}" for port in self.ports.values())
+        config = ServeConfig(
+            listen="127.0.0.1",
+            port=self.ports[name],
+            addresses=addresses,
+            key=self.folder / "host.key",
+            certificate=self.folder / "host.pem",
+            store=self.servers.table(lease=LEASE),
+        )
+        return replace(config, **changes)
+
+    def locations(self, name: str) -> Locations:
+        base = self.folder / name
+        return Locations(base / "config", base / "data", base / "log")
+
+    @asynccontextmanager
+    async def serving(self, name: str) -> AsyncIterator[Service]:
+        config = self.config(name)
+        assert config.store is not None
+        store = await NatsStore.connect(config.store)
+        service = Service(config, self.locations(name), store=store)
+        await service.start()
+        try:
+            yield service
+        finally:
+            await service.stop()
+            await store.aclose()
+
+
+@asynccontextmanager
+async def machines(folder: Path) -> AsyncIterator[Machines]:
+    async with NatsServers(folder / "nats") as servers:
+        yield Machines(folder, servers)
+
+
+def joining(invite: str, name: str) -> AbstractAsyncContextManager[Guest]:
+    """Join at any of the addresses of an invite, in turn, as clients do."""
+    found = read_invite(invite)
+    turn = iter(range(1_000_000))
+
+    async def connector() -> ClientConnection:
+        address = found.addresses[next(turn) % len(found.addresses)]
+        return await tls_connect(address, found.pin)
+
+    return participant(
+        connector,
+        name,
+        ticket=InviteSecret(found.pass_id, found.secret),
+        digest=found.room,
+    )
+
+
+async def until(holds: Callable[[], object]) -> None:
+    async with asyncio.timeout(30):
+        while not holds():
+            await asyncio.sleep(0.02)
+
+
+def ended(seen: Recorder) -> bool:
+    return bool(seen.links) and seen.links[-1].state is CLOSED
+
+
+async def hosting_all(service: Service) -> None:
+    await until(lambda: len(service.shards_held) == 4)
+
+
+async def test_a_stand_by_goes_on_when_the_other_machine_stops(tmp_path: Path) -> None:
+    async with machines(tmp_path) as both, AsyncExitStack() as visits:
+        async with both.serving("a") as first:
+            await hosting_all(first)
+            room = await first.create("Standup")
+            invite, id_ = room.invite(), room.saved.id
+            ann = await visits.enter_async_context(joining(invite, "ann"))
+            await ann.seen.online()
+            ann.client.messages.send("before")
+            await ann.seen.until(lambda seen: seen.texts == ["before"])
+            second = await visits.enter_async_context(both.serving("b"))
+            assert not second.rooms
+            with pytest.raises(RoomUnavailable, match="another machine"):
+                await second.create("Not here")
+        await until(lambda: id_ in second.rooms)
+        ann.client.messages.send("after")
+        await ann.seen.until(lambda seen: seen.texts == ["before", "after"])
+        bob = await visits.enter_async_context(joining(invite, "bob"))
+        await bob.seen.until(lambda seen: seen.texts == ["before", "after"])
+        assert bob.seen.events == ann.seen.events
+
+
+async def test_a_room_to_which_another_process_wrote_is_opened_anew(tmp_path: Path) -> None:
+    async with machines(tmp_path) as both, both.serving("a") as service:
+        await hosting_all(service)
+        room = await service.create("Standup")
+        async with joining(room.invite(), "ann") as ann:
+            await ann.seen.online()
+            ann.client.messages.send("before")
+            await ann.seen.until(lambda seen: seen.texts == ["before"])
+            assert service.store is not None
+            other = service.store.log(room.saved.id)
+            head = [event async for group in other.read(0) for event in group][-1].seq
+            late = Event(head + 1, 1.0, "service", MessagePosted("late", "by another process"))
+            await other.append([late])
+            ann.client.messages.send("after")
+            await ann.seen.until(lambda seen: len(seen.texts) == 3)
+            assert ann.seen.texts == ["before", "by another process", "after"]
+        assert service.rooms[room.saved.id] is not room
+
+
+async def test_rooms_are_dropped_once_the_lease_may_be_lost(tmp_path: Path) -> None:
+    async with machines(tmp_path) as both, both.serving("a") as service:
+        await hosting_all(service)
+        room = await service.create("Standup")
+        async with joining(room.invite(), "ann") as ann:
+            await ann.seen.online()
+            both.servers.pause()
+            try:
+                await until(lambda: not service.rooms)
+                await ann.seen.until(lambda seen: seen.links[-1].state is not ONLINE)
+            finally:
+                both.servers.resume()
+            ann.client.messages.send("after")
+            await ann.seen.until(lambda seen: seen.texts == ["after"])
+
+
+async def test_archived_and_deleted_rooms_are_so_on_all_machines(tmp_path: Path) -> None:
+    async with machines(tmp_path) as both, AsyncExitStack() as visits:
+        async with both.serving("a") as first:
+            await hosting_all(first)
+            kept, gone = await first.create("Kept"), await first.create("Gone")
+            invite = kept.invite()
+            for room in (kept, gone):
+                await first.archive(room.saved.id)
+            await first.delete(gone.saved.id)
+            second = await visits.enter_async_context(both.serving("b"))
+            with pytest.raises(NoSuchRoom):
+                await second.unarchive(kept.saved.id)
+        await hosting_all(second)
+        async with joining(invite, "ann") as ann:
+            await ann.seen.until(ended)
+            assert "archived" in str(ann.refusal)
+        assert second.catalog.ids() == [kept.saved.id]
+        await second.unarchive(kept.saved.id)
+        async with joining(invite, "ann") as ann:
+            await ann.seen.online()
+        assert second.store is not None
+        with pytest.raises(RoomUnavailable, match="open"):
+            await second.delete(kept.saved.id)
+        assert await second.store.documents.keys("room.") == [f"room.{kept.saved.id}"]
+
+
+async def test_files_and_used_invites_are_there_on_the_other_machine(tmp_path: Path) -> None:
+    content = b"some text\n" * 50_000
+    digest = hashlib.sha256(content).hexdigest()
+    async with machines(tmp_path) as both, AsyncExitStack() as visits:
+        async with both.serving("a") as first:
+            await hosting_all(first)
+            room = await first.create("Standup")
+            once, many = room.invite(uses=1), room.invite()
+            async with joining(once, "ann") as ann:
+                await ann.seen.online()
+                await upload(room, content)
+                file = FileRef(digest, "notes.txt", len(content), "text/plain")
+                ann.client.messages.send("look", files=[file])
+                await ann.seen.until(lambda seen: seen.texts == ["look"])
+            second = await visits.enter_async_context(both.serving("b"))
+        id_ = room.saved.id
+        await until(lambda: id_ in second.rooms)
+        async with joining(once, "eve") as eve:
+            await eve.seen.until(ended)
+        there = second.rooms[id_].server
+        assert there._files is not None
+        assert not second.rooms[id_].saved.blobs.path(digest).exists()
+        answers = asyncio.Queue[ServerFrame]()
+        job = FileJob(1, "bob", FetchFile(digest, 0))
+        there._files.take(job, lambda _job, answer, _file: answers.put_nowait(answer))
+        piece = await answers.get()
+        assert isinstance(piece, FilePiece)
+        assert content.startswith(piece.data)
+        assert second.rooms[id_].saved.blobs.path(digest).read_bytes() == content
+        async with joining(many, "bob") as bob:
+            await bob.seen.online()
+
+
+async def upload(room: ServedRoom, content: bytes) -> None:
+    """Send a file as a member does; it is in the store once this returns."""
+    files, answers = room.server._files, asyncio.Queue[ServerFrame]()
+    assert files is not None
+
+    def done(_job: FileJob, answer: ServerFrame, file: FileRef | None) -> None:
+        if file is not None:
+            room.server.room.files.add(file)
+        answers.put_nowait(answer)
+
+    digest = hashlib.sha256(content).hexdigest()
+    files.take(FileJob(1, "ann", StoreFile(digest, len(content))), done)
+    answer = await answers.get()
+    for start in range(0, len(content), CHUNK_BYTES):
+        part = content[start : start + CHUNK_BYTES]
+        files.take(FileJob(1, "ann", Chunk(digest, start, part)), done)
+        answer = await answers.get()
+    assert answer == FileStored(digest, len(content))
+
+
+async def test_machines_without_the_same_key_are_refused(tmp_path: Path) -> None:
+    async with machines(tmp_path) as both:
+        config = both.config("a", key=None)
+        assert config.store is not None
+        store = await NatsStore.connect(config.store)
+        with pytest.raises(CannotServe, match="same key and certificate"):
+            await Service(config, both.locations("a"), store=store).start()
+        await store.aclose()
+
+
+async def test_another_number_of_shards_than_before_is_refused(tmp_path: Path) -> None:
+    async with machines(tmp_path) as both:
+        async with both.serving("a"):
+            pass
+        config = both.config("b", store=both.servers.table(shards=8))
+        assert config.store is not None
+        store = await NatsStore.connect(config.store)
+        with pytest.raises(UnsafeStore, match="say shards = 4"):
+            await Service(config, both.locations("b"), store=store).start()
+        await store.aclose()
