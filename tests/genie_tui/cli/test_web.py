@@ -20,7 +20,7 @@ def test_a_link_lets_in_for_twelve_hours_unless_another_time_is_given() -> None:
     assert given.page_port == 8080
 
 
-@pytest.mark.parametrize("text", ["", "0h", "2", "h", "-1h", "2w", "999999d"])
+@pytest.mark.parametrize("text", ["", "0h", "2", "h", "-1h", "2w"])
 def test_what_is_no_time_is_told_in_one_line(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         parse(["web", ":7654", f"--for={text}"])
