@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import shutil
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
@@ -17,6 +18,7 @@ from genie_core.backup.errors import NotRestorable, WrongPassphrase
 from genie_core.backup.restoring import Restored
 from genie_core.room.security.identity import Identity, load_identity
 from genie_core.serve.admin.errors import ServiceRunning
+from genie_core.serve.admin.requests import ArchiveRoom, DeleteRoom, UnarchiveRoom
 from genie_core.serve.backup import NotEmpty, restore_room, restore_service, write_service_backup
 from genie_core.serve.config import CONFIG_NAME, ServeConfig
 from genie_core.storage.errors import DiskFailure
@@ -178,15 +180,19 @@ async def test_it_is_restored_only_where_nothing_is_and_nothing_runs(tmp_path: P
     restored(tmp_path / "there", file)
 
 
-async def test_one_room_comes_back_while_the_service_runs(tmp_path: Path) -> None:
+async def test_one_room_comes_back_while_the_service_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("genie_core.sessions.trash._send", shutil.rmtree)
     home, file = tmp_path / "here", tmp_path / "b.zip"
     async with administering(home) as running:
         lost, kept = await running.service.create("Lost"), await running.service.create("Kept")
         invite = lost.invite()
         assert await lost.presence.saved()
         await asyncio.to_thread(backed_up, home, file)
-        await running.service.archive(lost.saved.id)
-        lost.saved.folder.rename(tmp_path / "trash")
+        for request in (ArchiveRoom(lost.saved.id), DeleteRoom(lost.saved.id, "Lost")):
+            await running.ask(request)
+        assert {*logs(home)} == {kept.saved.id}
 
         def restore(room: str) -> Restored:
             with file.open("rb") as source:
@@ -197,7 +203,7 @@ async def test_one_room_comes_back_while_the_service_runs(tmp_path: Path) -> Non
         done = await asyncio.to_thread(restore, lost.saved.id)
         assert (done.sessions, done.files) == ([f"sessions/{lost.saved.id}"], [])
         assert (await asyncio.to_thread(restore, kept.saved.id)).kept
-        await running.service.unarchive(lost.saved.id)
+        await running.ask(UnarchiveRoom(lost.saved.id))
         async with joining(invite, "ann") as ann:
             await ann.seen.online()
 
