@@ -15,6 +15,7 @@ from genie_core.room.protocol.limits import Limits
 from genie_core.serve.config import ServeConfig
 from genie_core.serve.service import Service
 from genie_core.settings.locations import Locations
+from genie_tui.__main__ import tune_process
 
 
 async def serve(folder: Path, port: int, rooms: int, limits: Limits) -> None:
@@ -30,6 +31,7 @@ async def serve(folder: Path, port: int, rooms: int, limits: Limits) -> None:
 
 
 def main(arguments: Sequence[str]) -> None:
+    tune_process()
     folder, port, rooms, limits = arguments
     decoded = msgspec.json.decode(limits, type=Limits)
     asyncio.run(serve(Path(folder), int(port), int(rooms), decoded))

@@ -62,7 +62,7 @@ from genie_core.message import SYSTEM
 from genie_core.reasoner import GroupReasoner, GroupReasonerFactory
 from genie_core.room.engine.policy import ToolCall
 from genie_core.runtime.agent_options import AgentOptions
-from genie_core.runtime.garbage_collector import importing
+from genie_core.runtime.garbage_collector import collector_paused
 from genie_core.runtime.progress import REASONER
 from genie_core.secrets import SecretsProvider
 
@@ -307,7 +307,7 @@ class AssistantBuilder:
 
     def check(self, choice: ModelChoice) -> None:
         """Prepare for another main model. Blocks. Raises `ModelError` if it can't be used."""
-        with importing():
+        with collector_paused():
             self.models.check(choice)
             own = self.config.reasoner
             self._prepare_reasoner(own if own.name else choice)

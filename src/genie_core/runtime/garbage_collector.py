@@ -1,4 +1,4 @@
-"""Keep the garbage collector from examining classes, functions and the first screen repeatedly."""
+"""Keep the garbage collector from examining repeatedly what stays: classes, open rooms, a screen."""
 
 import gc
 from collections.abc import Iterator
@@ -6,11 +6,11 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def importing() -> Iterator[None]:
-    """Import heavy packages in the block, which may run in a thread while a screen is up.
+def collector_paused() -> Iterator[None]:
+    """Make what stays in the block, which may run in a thread: import packages, open many rooms.
 
-    With the collector on, imports hold the interpreter for 100 ms at a time and typing stutters. What
-    they make is never looked at again.
+    With the collector on, imports hold the interpreter for 100 ms at a time and typing stutters, and
+    400 rooms for seconds. What is there at the end is never looked at again.
     """
     gc.disable()
     try:

@@ -7,7 +7,7 @@ import pytest
 
 IMPORTS = """
 import gc, weakref
-from genie_core.runtime.garbage_collector import importing, start_collecting
+from genie_core.runtime.garbage_collector import collector_paused, start_collecting
 """
 
 
@@ -19,8 +19,8 @@ def run(code: str) -> None:
 @pytest.mark.parametrize(
     "code",
     [
-        "with importing():\n    assert not gc.isenabled()",
-        "try:\n    with importing(): raise OSError\nexcept OSError: pass",
+        "with collector_paused():\n    assert not gc.isenabled()",
+        "try:\n    with collector_paused(): raise OSError\nexcept OSError: pass",
         "gc.disable()\nstart_collecting()",
     ],
 )

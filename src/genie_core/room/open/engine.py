@@ -9,7 +9,7 @@ from genie_core.assistant.config import AssistantConfig
 from genie_core.datastore import DataStore
 from genie_core.preferences import PreferencesSource
 from genie_core.room.engine.config import Engine, EngineLoader
-from genie_core.runtime.garbage_collector import importing
+from genie_core.runtime.garbage_collector import collector_paused
 from genie_core.secrets import SecretsProvider
 from genie_core.session import GroupSession
 from genie_core.sessions.session import SavedSession
@@ -79,7 +79,7 @@ def engine_loader(
 def _build(config: AssistantConfig, secrets: SecretsProvider | None, owner: str) -> "Assistant":
     # Its greeting to developers would be drawn over the screen.
     os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")
-    with importing():
+    with collector_paused():
         from genie_core.assistant.build import build_assistant
 
         return build_assistant(config, secrets, owner)

@@ -26,6 +26,8 @@ NO_DISK: Final = "the host can't write to its disk"
 UNREADABLE: Final = "the host can't read its log"
 
 _KEPT_BATCHES: Final = 32
+_KEPT_FROM_DISK: Final = 8
+"""How many batches are kept for peers at the same position; those read from disk take memory."""
 
 logger = logging.getLogger(__name__)
 _encode: Final = msgspec.json.Encoder().encode
@@ -121,6 +123,7 @@ class LogWindow:
         if seq > self.head:
             raise ValueError(f"event {seq} was never recorded")
         self.durable = max(self.durable, seq)
+        self._batches.clear()  # none is asked for again
         surplus = self.durable - self._before - TAIL
         if self._past is not None and surplus >= TAIL:
             del self._events[:surplus]
@@ -137,7 +140,8 @@ class LogWindow:
             if batch is None:
                 return None
             self._batches[key] = batch
-            if len(self._batches) > _KEPT_BATCHES:
+            kept = _KEPT_FROM_DISK if position < self._before else _KEPT_BATCHES
+            while len(self._batches) > kept:
                 self._batches.popitem(last=False)
         return batch
 

@@ -23,6 +23,7 @@ from genie_core.serve.admin.requests import (
     ArchiveRoom,
     CreateInvite,
     CreateRoom,
+    CreateWebLink,
     DeleteRoom,
     Done,
     Failed,
@@ -44,6 +45,7 @@ from genie_core.serve.admin.requests import (
 )
 from genie_core.serve.served_room import ServedRoom
 from genie_core.serve.service import Service
+from genie_core.serve.web.visitor import WebRole
 from genie_core.sessions.catalog import Listing, extent
 
 BACKUP_RUNS: Final = "a backup of the rooms is being written; delete the room after it"
@@ -123,6 +125,11 @@ class Administration:
                 served = await self._open_room(room)
                 invite = served.invite(role=role, uses=uses, lifetime=lifetime)
                 return await _once_saved(served, InviteText(invite))
+            case CreateWebLink(room=room, lifetime=lifetime, observers=observers):
+                served = await self._open_room(room)
+                kind: WebRole = "observer" if observers else "guest"
+                link = self._service.web_link(served.saved.id, lifetime, kind)
+                return await _once_saved(served, InviteText(link))
             case VoidAllInvites(room=room):
                 served = await self._open_room(room)
                 served.void_invites()
