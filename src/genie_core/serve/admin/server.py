@@ -128,7 +128,7 @@ class RemoteAdministration:
                 by = f"the administrator {words(hello.key)} at {source}"
                 await self._answer_all(link, by)
         except (TimeoutError, FrameError, ConnectionLost) as error:
-            logger.info("a connection of an administrator ended: %s", str(error) or "too slow")
+            logger.debug("a connection of an administrator ended: %s", str(error) or "too slow")
         await link.close()
 
     async def _is_proven(
