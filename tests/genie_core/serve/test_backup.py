@@ -12,15 +12,20 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from tests.genie_core.room.doubles import Guest, Recorder
+from tests.genie_core.room.live_room import Ear
 from tests.genie_core.serve.admin.administering import LOCAL, administering, joining, places
 
 from genie_core.backup.errors import NotRestorable, WrongPassphrase
 from genie_core.backup.restoring import Restored
+from genie_core.room.open.opener import RoomOpener
+from genie_core.room.open.requests import JoinRoom
+from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.security.identity import Identity, load_identity
 from genie_core.serve.admin.errors import ServiceRunning
 from genie_core.serve.admin.requests import ArchiveRoom, DeleteRoom, UnarchiveRoom
 from genie_core.serve.backup import NotEmpty, restore_room, restore_service, write_service_backup
 from genie_core.serve.config import CONFIG_NAME, ServeConfig
+from genie_core.settings.model import Settings
 from genie_core.storage.errors import DiskFailure
 
 PASSPHRASE = "correct horse battery"
@@ -226,3 +231,36 @@ async def test_a_full_disk_leaves_no_half_file(
         assert [*file.parent.iterdir()] == []
         await asyncio.to_thread(backed_up, tmp_path / "here", file)
         assert [*file.parent.iterdir()] == [file]
+
+
+@asynccontextmanager
+async def visiting(home: Path, invite: str) -> AsyncIterator[tuple[JoinedRoom, Ear]]:
+    """Join a room as ann, whose copy of it is in a folder of hers."""
+    ear = Ear()
+    opener = RoomOpener("ann", Settings(local=True), places(home))
+    room = await opener.enter(JoinRoom(invite, guest=True), ear)
+    assert isinstance(room, JoinedRoom)
+    try:
+        yield room, ear
+    finally:
+        await room.leave()
+
+
+async def test_members_bring_what_they_said_after_the_backup(tmp_path: Path) -> None:
+    here, there, file = tmp_path / "here", tmp_path / "there", tmp_path / "b.zip"
+    async with administering(here) as running:
+        room = await running.service.create("Garden")
+        invite, port = room.invite(), running.service.address.port
+        assert await room.presence.saved()
+        async with visiting(tmp_path / "ann", invite) as (visit, ear):
+            visit.messages.send("before")
+            await ear.until(lambda: visit.state.messages == 1)
+            await asyncio.to_thread(backed_up, here, file)
+            visit.messages.send("after")
+            await ear.until(lambda: visit.state.messages == 2)
+    restored(there, file)
+    async with administering(there, replace(LOCAL, port=port)) as running:
+        async with visiting(tmp_path / "ann", invite) as (visit, ear):
+            await ear.until(lambda: visit.state.messages == 2)
+        (served,) = running.service.rooms.values()
+        assert served.server.state.messages == 2

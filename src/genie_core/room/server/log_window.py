@@ -26,8 +26,6 @@ NO_DISK: Final = "the host can't write to its disk"
 UNREADABLE: Final = "the host can't read its log"
 
 _KEPT_BATCHES: Final = 32
-_KEPT_FROM_DISK: Final = 8
-"""How many batches are kept for peers at the same position; those read from disk take memory."""
 
 logger = logging.getLogger(__name__)
 _encode: Final = msgspec.json.Encoder().encode
@@ -140,8 +138,7 @@ class LogWindow:
             if batch is None:
                 return None
             self._batches[key] = batch
-            kept = _KEPT_FROM_DISK if position < self._before else _KEPT_BATCHES
-            while len(self._batches) > kept:
+            if len(self._batches) > _KEPT_BATCHES:
                 self._batches.popitem(last=False)
         return batch
 
