@@ -138,20 +138,27 @@ class Shards:
     async def _run(self, shard: int) -> None:
         """Hold a shard's lease, and host its rooms meanwhile; again whenever it was lost."""
         while True:
-            lease = self._store.lease(f"shard-{shard}")
-            await lease.acquire()
-            self._held[shard] = lease
-            holding = self._holding[shard] = start_task(lease.hold(), name=f"lease {shard}")
-            hosting = start_task(self._host(shard), name=f"rooms of shard {shard}")
             try:
-                await asyncio.wait([holding])
-            finally:
-                hosting.cancel()
-            del self._held[shard]
-            logger.warning("the lease of shard %d is lost: another machine hosts it", shard)
-            await self._service.drop_rooms(partial(self._is_in, shard))
-            await asyncio.wait([hosting])
-            await self._service.drop_rooms(partial(self._is_in, shard))
+                await self._hold_once(shard)
+            except Exception:  # the shard needs a machine, also after a mistake
+                logger.exception("hosting the shard %d failed", shard)
+                await asyncio.sleep(AGAIN)
+
+    async def _hold_once(self, shard: int) -> None:
+        lease = self._store.lease(f"shard-{shard}")
+        await lease.acquire()
+        self._held[shard] = lease
+        holding = self._holding[shard] = start_task(lease.hold(), name=f"lease {shard}")
+        hosting = start_task(self._host(shard), name=f"rooms of shard {shard}")
+        try:
+            await asyncio.wait([holding])
+        finally:
+            hosting.cancel()
+        del self._held[shard]
+        logger.warning("the lease of shard %d is lost: another machine hosts it", shard)
+        await self._service.drop_rooms(partial(self._is_in, shard))
+        await asyncio.wait([hosting])
+        await self._service.drop_rooms(partial(self._is_in, shard))
 
     async def _host(self, shard: int) -> None:
         """Open the rooms of a shard."""

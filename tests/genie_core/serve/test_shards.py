@@ -270,7 +270,7 @@ async def test_another_number_of_shards_than_before_is_refused(tmp_path: Path) -
     async with machines(tmp_path) as both:
         async with both.serving("a"):
             pass
-        config = both.config("b", store=both.servers.table(shards=8))
+        config = both.config("b", store=both.servers.table(shards=8, lease=LEASE))
         assert config.store is not None
         store = await NatsStore.connect(config.store)
         with pytest.raises(UnsafeStore, match="say shards = 4"):
