@@ -434,6 +434,10 @@ class Service:
         return guests
 
     async def _close_all(self, close: Callable[[ServedRoom], Awaitable[None]]) -> None:
+        self._awaited.clear()
+        for turn in list(self._turns.values()):  # a member may have come to a room meanwhile
+            async with turn:
+                pass
         async with asyncio.TaskGroup() as tasks:
             for id_, room in list(self._rooms.items()):
                 tasks.create_task(self._close(id_, partial(close, room)))
