@@ -10,7 +10,9 @@ from benchmarks import (
     proofs,
     screen,
     service_backup,
+    shared_logs,
     start,
+    stores,
     tool_definitions,
     tool_servers,
     web,
@@ -39,6 +41,8 @@ ALL = {
     "sessions": sessions.main,
     "holding": holding.main,
     "service_backup": service_backup.main,
+    "stores": stores.main,
+    "shared_logs": shared_logs.main,
     "tool_servers": tool_servers.main,
     "web": web.main,
 }

@@ -32,9 +32,14 @@ cluster {{ name: test, listen: "127.0.0.1:{own}", routes: [{others}] }}
 
 
 class NatsServers:
-    """So many servers, in one cluster if there are several; ends those that it started."""
+    """So many servers, in one cluster if there are several; ends those that it started.
 
-    def __init__(self, folder: Path, count: int = 1, *, sync: str = "always") -> None:
+    `extra` is added to their configuration.
+    """
+
+    def __init__(
+        self, folder: Path, count: int = 1, *, sync: str = "always", extra: str = ""
+    ) -> None:
         self.ports = [free_port() for _ in range(count)]
         self.monitors = [free_port() for _ in range(count)]
         routes = [free_port() for _ in range(count)]
@@ -48,6 +53,7 @@ class NatsServers:
                 folder=folder / f"n{number}",
                 sync=sync,
             )
+            text += extra
             if count > 1:
                 others = ", ".join(f'"nats://127.0.0.1:{port}"' for port in routes)
                 text += CLUSTER.format(own=routes[number], others=others)

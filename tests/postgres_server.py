@@ -34,12 +34,20 @@ class PostgresServer:
         self._user = user
         self._process: subprocess.Popen[bytes] | None = None
         self.port: Final = free_port()
-        self.password: Final = secrets.token_hex(16)
+        self.password = secrets.token_hex(16)
         if user is not None:
             shutil.chown(folder, user)
+
+    def initialise(self) -> None:
+        """Make its database."""
         password = self.keep("password", self.password.encode())
         options = ("--no-sync", "-U", "genie", "-A", "scram-sha-256", "--pwfile", str(password))
-        self._run("initdb", "-D", str(folder / "data"), "-E", "UTF8", "--locale=C", *options)
+        self._run("initdb", "-D", str(self._folder / "data"), "-E", "UTF8", "--locale=C", *options)
+
+    def follow(self, primary: "PostgresServer") -> None:
+        """Copy the database of another server, to be its standby."""
+        self.password = primary.password
+        self._run("pg_basebackup", "-D", str(self._folder / "data"), "-R", "-d", primary.url)
 
     @property
     def url(self) -> str:
@@ -120,8 +128,8 @@ class PostgresServer:
 
 
 @contextmanager
-def running_postgres() -> Iterator[PostgresServer]:
-    """Run a server for a module of tests, or skip them and say why.
+def running_postgres(primary: PostgresServer | None = None) -> Iterator[PostgresServer]:
+    """Run a server, or the standby of another one, or skip the tests and say why.
 
     Its folder is not in `tmp_path`, which no other user may enter.
     """
@@ -131,6 +139,10 @@ def running_postgres() -> Iterator[PostgresServer]:
     with tempfile.TemporaryDirectory(prefix="genie-postgres-") as folder:
         server = PostgresServer(programs, Path(folder), user)
         try:
+            if primary is None:
+                server.initialise()
+            else:
+                server.follow(primary)
             server.start()
             yield server
         finally:

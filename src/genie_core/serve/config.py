@@ -189,8 +189,14 @@ def _with_paths(config: ServeConfig, base: Path) -> ServeConfig:
             ca=absolute(store.ca),
             certificate=absolute(store.certificate),
         )
+    web = config.web
+    if web is not None:
+        web = msgspec.structs.replace(
+            web, certificate=absolute(web.certificate), key=absolute(web.key)
+        )
     return msgspec.structs.replace(
         config,
+        web=web,
         key=absolute(config.key),
         certificate=absolute(config.certificate),
         store=store,

@@ -18,11 +18,13 @@ from genie_core.errors import GenieError
 from genie_core.room.discovery.interfaces import reachable_hosts
 from genie_core.room.open.identities import identity_of_person
 from genie_core.room.protocol.address import Address, parse_address
+from genie_core.room.protocol.frames import ClientFrame, FrameRefused
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.security.certificate import Certificate, load_certificate
 from genie_core.room.security.identity import Identity, load_identity
 from genie_core.room.server.counters import Counters
 from genie_core.room.server.listener import HALF_OPEN, RoomListener
+from genie_core.room.transport.connection import PeerConnection
 from genie_core.room.transport.websocket import bind
 from genie_core.runtime.garbage_collector import collector_paused
 from genie_core.runtime.tasks import start_task
@@ -53,6 +55,7 @@ LOOK_AROUND: Final = 30.0
 ARCHIVED: Final = "this room is archived; an administrator of the service can open it again"
 UNTITLED: Final = "Room"
 REASON: Final = "the room was archived"
+UNOPENED: Final = "this room can't be opened now; the operator of the service has to mend it"
 BROKEN: Final = "an internal error; the log has the details"
 STOPPED: Final = "the service was stopped"
 
@@ -95,6 +98,7 @@ class Service:
         self._rooms: dict[str, ServedRoom] = {}
         self._hosts: tuple[str, ...] = ()
         self._opening = 0
+        self._awaited: dict[str, tuple[str, ...]] = {}
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._resources = AsyncExitStack()
         self._shards: Shards | None = None
@@ -119,7 +123,7 @@ class Service:
         return self.host.identity
 
     async def start(self) -> None:
-        """Open all rooms that are not archived, then listen.
+        """Listen, and open all rooms that are not archived, those first to which a member comes.
 
         A room that can't be opened is reported in `problems`, and keeps no other from opening.
 
@@ -171,14 +175,16 @@ class Service:
             resources.push_async_callback(self._close_all, ServedRoom.close)
             resources.push_async_callback(self._shards.stop)
             self._shards.start()
+            await listener.listen(sock=sock)
         else:
             resources.push_async_callback(self._close_all, ServedRoom.close)
+            self._await_rooms(await asyncio.to_thread(self._listings))
+            await listener.listen(sock=sock)
             with collector_paused():
-                await self._open_all(await asyncio.to_thread(self._listings))
+                await self._open_all()
         if self._guests is not None:
             self._guests.start()
             resources.push_async_callback(self._guests.aclose)
-        await listener.listen(sock=sock)
         if config.web is not None:
             self.pages = Pages(config.web, self.address, certificate.pin, self._clock)
             await self.pages.start()
@@ -318,37 +324,71 @@ class Service:
         self.archived[saved.id] = ids_of(saved.metadata)
         self.listener.refuse(ARCHIVED, *ids_of(saved.metadata))
 
-    async def _open_all(self, listings: Iterable[Listing]) -> None:
-        """Open all rooms of this service, some at a time."""
-        gate, others = asyncio.Semaphore(OPENED_AT_ONCE), 0
-
-        async def open_one(room: str) -> None:
-            async with gate:
-                try:
-                    await self.open_room(room)
-                except GenieError as error:
-                    self.note_problem(room, str(error))
-                except Exception:  # a damaged room must not keep the others closed
-                    logger.exception("opening the room %s failed", room)
-                    self.note_problem(room, BROKEN)
-
-        async with asyncio.TaskGroup() as tasks:
-            for listing in listings:
-                record = listing.metadata
-                if record is None:
-                    self.note_problem(listing.id, listing.note)
-                elif record.kind != "hosted" or record.copied or not self._is_me(record.owner):
-                    others += 1
-                elif record.archived:
-                    self.listener.refuse(ARCHIVED, *ids_of(record))
-                    self.archived[listing.id] = ids_of(record)
-                    self.quota.share(listing.id).note_log(listing.size)
-                else:
-                    tasks.create_task(open_one(listing.id))
-
+    def _await_rooms(self, listings: Iterable[Listing]) -> None:
+        """Note which rooms are to be opened, the latest used first."""
+        others = 0
+        for listing in listings:
+            record = listing.metadata
+            if record is None:
+                self.note_problem(listing.id, listing.note)
+            elif record.kind != "hosted" or record.copied or not self._is_me(record.owner):
+                others += 1
+            elif record.archived:
+                self.listener.refuse(ARCHIVED, *ids_of(record))
+                self.archived[listing.id] = ids_of(record)
+                self.quota.share(listing.id).note_log(listing.size)
+            else:
+                self._awaited[listing.id] = ids_of(record)
+                self.listener.add(partial(self._serve_awaited, listing.id), *ids_of(record))
         if others:
             name, base = self.config.name, self.catalog.base
             logger.warning("%d rooms in %s stay closed: %s did not host them", others, base, name)
+
+    async def _open_all(self) -> None:
+        """Open all awaited rooms, some at a time."""
+        gate = asyncio.Semaphore(OPENED_AT_ONCE)
+
+        async def open_one(room: str) -> None:
+            async with gate:
+                await self._open_awaited(room)
+
+        async with asyncio.TaskGroup() as tasks:
+            for room in list(self._awaited):
+                tasks.create_task(open_one(room))
+
+    async def _open_awaited(self, room: str) -> None:
+        """Open a room unless that was done or has failed."""
+        async with self._turn(room):
+            ids = self._awaited.pop(room, None)
+            if ids is None:
+                return
+            try:
+                with self._place():
+                    await self._open(await asyncio.to_thread(self.catalog.find, room))
+            except Exception as error:  # a damaged room must not keep the others closed
+                if not isinstance(error, GenieError):
+                    logger.exception("opening the room %s failed", room)
+                self.listener.refuse(UNOPENED, *ids)
+                self.note_problem(room, str(error) if isinstance(error, GenieError) else BROKEN)
+
+    async def _serve_awaited(
+        self,
+        room: str,
+        link: PeerConnection,
+        source: str = "",
+        channel: str | None = None,
+        let_in: Callable[[], None] | None = None,
+        *,
+        first: ClientFrame | None = None,
+        until: float | None = None,
+    ) -> None:
+        """Serve a connection to a room that may not be open yet; its time begins once it is."""
+        await self._open_awaited(room)
+        if served := self._rooms.get(room):
+            await served.server.serve(link, source, channel, let_in, first=first)
+        else:
+            await link.send([FrameRefused("suspended", UNOPENED, final=True)])
+            await link.close()
 
     def note_problem(self, room: str, why: str) -> None:
         """Report why a room can't be opened."""

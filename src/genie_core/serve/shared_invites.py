@@ -36,6 +36,12 @@ class SharedInviteTokens(InviteTokenFile):
         if self._sharing is None or self._sharing.done():
             self._sharing = start_task(self._share(), name="invites to the store")
 
+    async def saved(self, within: float) -> bool:
+        """Wait up to `within` seconds for pending writes, to the store as well."""
+        if self._sharing is not None:
+            await asyncio.wait([self._sharing], timeout=within)
+        return self._unshared is None and await super().saved(within)
+
     async def aclose(self) -> None:
         if self._sharing is not None:
             with suppress(TimeoutError):

@@ -128,7 +128,8 @@ _ROLES: Final = ("host", "member", "guest", "observer")
 FASTEST: Final = 1_000.0
 """The highest speed of a replay."""
 
-_UNITS: Final = {"m": 60.0, "h": 3_600.0, "d": 86_400.0}
+LINK_LIFETIME: Final = 12 * 3_600.0
+"""Seconds for which a link to a room's page lets people in, by default."""
 
 _SET: Final = "set "  # before the names of settings among the options
 
@@ -532,8 +533,8 @@ def _add_commands(add: AddPart) -> None:
     web.add_argument(
         "--for",
         dest="lifetime",
-        type=_lifetime,
-        default=_lifetime("12h"),
+        type=_span,
+        default=LINK_LIFETIME,
         metavar="TIME",
         help="how long the link lets people in: 30m, 2h or 7d (default: 12h)",
     )
@@ -926,6 +927,16 @@ def _add_admin(add_command: AddPart) -> None:
     invite.add_argument(
         "--for", dest="lifetime", type=_span, metavar="TIME", help="such as 30m, 2h or 7d"
     )
+    web = add("web", "print a link by which guests join a room in a browser")
+    web.add_argument(
+        "--for",
+        dest="lifetime",
+        type=_span,
+        default=LINK_LIFETIME,
+        metavar="TIME",
+        help="how long it lets people in: 30m, 2h or 7d (default: 12h)",
+    )
+    web.add_argument("--observers", action="store_true", help="they may read, and not write")
     add("void", "void all invites to a room; members stay")
     add("members", "list who is and was in a room")
     role = add("role", "give a member a role, or take it away by giving another")
@@ -1082,13 +1093,6 @@ def _count(text: str) -> int:
     if not number:
         raise argparse.ArgumentTypeError(f"it is a whole number from 1, not {text!r}")
     return number
-
-
-def _lifetime(text: str) -> float:
-    number, unit = text[:-1], text[-1:]
-    if not (number.isdecimal() and len(number) < 6 and int(number) and unit in _UNITS):
-        raise argparse.ArgumentTypeError(f"a time is like 30m, 2h or 7d, not {text!r}")
-    return int(number) * _UNITS[unit]
 
 
 def _port(text: str) -> int:

@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import os
 import signal
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from functools import partial
 from typing import Any, Final, TextIO
@@ -27,6 +28,10 @@ from genie_tui.cli.output import safe_line
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
+DISK_THREADS: Final = 32
+"""How many rooms may wait for the disk at once: it syncs several logs together."""
+
+
 def run_serve(options: argparse.Namespace, locations: Locations, out: TextIO) -> int:
     """Serve until a signal arrives, and stop in good order; another signal ends at once."""
     config = _config(options, locations)
@@ -46,6 +51,7 @@ def _config(options: argparse.Namespace, locations: Locations) -> ServeConfig:
 
 async def _serve(config: ServeConfig, locations: Locations, out: TextIO) -> None:
     loop, told = asyncio.get_running_loop(), asyncio.Event()
+    loop.set_default_executor(ThreadPoolExecutor(DISK_THREADS, thread_name_prefix="disk"))
     for number in SIGNALS:
         if signal.getsignal(number) is signal.SIG_IGN:  # by nohup
             continue
@@ -60,7 +66,8 @@ async def _serve(config: ServeConfig, locations: Locations, out: TextIO) -> None
             await resources.enter_async_context(serve_ops(service, ops))
         alive = start_task(systemd.stay_alive(), name="watchdog")
         resources.callback(alive.cancel)
-        await service.start()
+        if not await _is_started(service, told):
+            return
         resources.push_async_callback(service.stop)
         async with administered(service, told.set):
             systemd.tell(READY)
@@ -68,6 +75,20 @@ async def _serve(config: ServeConfig, locations: Locations, out: TextIO) -> None
             out.flush()
             await told.wait()
         systemd.tell(STOPPING)
+
+
+async def _is_started(service: Service, told: asyncio.Event) -> bool:
+    """Start the service, which may take long with many rooms; False if a signal came before."""
+    starting = start_task(service.start(), name="start")
+    waiting = start_task(told.wait(), name="signals")
+    await asyncio.wait([starting, waiting], return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
+    if starting.done():
+        starting.result()
+        return True
+    starting.cancel()
+    await asyncio.wait([starting])
+    return False
 
 
 def _probe(config: ServeConfig, out: TextIO) -> int:

@@ -47,9 +47,11 @@ class Banner(Static):
         self._say()
 
     def count_down(self, seconds: float) -> None:
-        if self._status.retry_in is not None or self._status.closing_in is not None:
-            if self._status.state is ConnectionState.RETRYING:
-                self._calm -= seconds
+        status = self._status
+        is_away = status.state is ConnectionState.RETRYING  # also while an attempt takes long
+        if is_away:
+            self._calm -= seconds
+        if is_away or status.retry_in is not None or status.closing_in is not None:
             self._left = max(self._left - seconds, 0.0)
             self._say()
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import shutil
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
@@ -11,14 +12,20 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from tests.genie_core.room.doubles import Guest, Recorder
+from tests.genie_core.room.live_room import Ear
 from tests.genie_core.serve.admin.administering import LOCAL, administering, joining, places
 
 from genie_core.backup.errors import NotRestorable, WrongPassphrase
 from genie_core.backup.restoring import Restored
+from genie_core.room.open.opener import RoomOpener
+from genie_core.room.open.requests import JoinRoom
+from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.security.identity import Identity, load_identity
 from genie_core.serve.admin.errors import ServiceRunning
+from genie_core.serve.admin.requests import ArchiveRoom, DeleteRoom, UnarchiveRoom
 from genie_core.serve.backup import NotEmpty, restore_room, restore_service, write_service_backup
 from genie_core.serve.config import CONFIG_NAME, ServeConfig
+from genie_core.settings.model import Settings
 from genie_core.storage.errors import DiskFailure
 
 PASSPHRASE = "correct horse battery"
@@ -178,15 +185,19 @@ async def test_it_is_restored_only_where_nothing_is_and_nothing_runs(tmp_path: P
     restored(tmp_path / "there", file)
 
 
-async def test_one_room_comes_back_while_the_service_runs(tmp_path: Path) -> None:
+async def test_one_room_comes_back_while_the_service_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("genie_core.sessions.trash._send", shutil.rmtree)
     home, file = tmp_path / "here", tmp_path / "b.zip"
     async with administering(home) as running:
         lost, kept = await running.service.create("Lost"), await running.service.create("Kept")
         invite = lost.invite()
         assert await lost.presence.saved()
         await asyncio.to_thread(backed_up, home, file)
-        await running.service.archive(lost.saved.id)
-        lost.saved.folder.rename(tmp_path / "trash")
+        for request in (ArchiveRoom(lost.saved.id), DeleteRoom(lost.saved.id, "Lost")):
+            await running.ask(request)
+        assert {*logs(home)} == {kept.saved.id}
 
         def restore(room: str) -> Restored:
             with file.open("rb") as source:
@@ -197,7 +208,7 @@ async def test_one_room_comes_back_while_the_service_runs(tmp_path: Path) -> Non
         done = await asyncio.to_thread(restore, lost.saved.id)
         assert (done.sessions, done.files) == ([f"sessions/{lost.saved.id}"], [])
         assert (await asyncio.to_thread(restore, kept.saved.id)).kept
-        await running.service.unarchive(lost.saved.id)
+        await running.ask(UnarchiveRoom(lost.saved.id))
         async with joining(invite, "ann") as ann:
             await ann.seen.online()
 
@@ -220,3 +231,36 @@ async def test_a_full_disk_leaves_no_half_file(
         assert [*file.parent.iterdir()] == []
         await asyncio.to_thread(backed_up, tmp_path / "here", file)
         assert [*file.parent.iterdir()] == [file]
+
+
+@asynccontextmanager
+async def visiting(home: Path, invite: str) -> AsyncIterator[tuple[JoinedRoom, Ear]]:
+    """Join a room as ann, whose copy of it is in a folder of hers."""
+    ear = Ear()
+    opener = RoomOpener("ann", Settings(local=True), places(home))
+    room = await opener.enter(JoinRoom(invite, guest=True), ear)
+    assert isinstance(room, JoinedRoom)
+    try:
+        yield room, ear
+    finally:
+        await room.leave()
+
+
+async def test_members_bring_what_they_said_after_the_backup(tmp_path: Path) -> None:
+    here, there, file = tmp_path / "here", tmp_path / "there", tmp_path / "b.zip"
+    async with administering(here) as running:
+        room = await running.service.create("Garden")
+        invite, port = room.invite(), running.service.address.port
+        assert await room.presence.saved()
+        async with visiting(tmp_path / "ann", invite) as (visit, ear):
+            visit.messages.send("before")
+            await ear.until(lambda: visit.state.messages == 1)
+            await asyncio.to_thread(backed_up, here, file)
+            visit.messages.send("after")
+            await ear.until(lambda: visit.state.messages == 2)
+    restored(there, file)
+    async with administering(there, replace(LOCAL, port=port)) as running:
+        async with visiting(tmp_path / "ann", invite) as (visit, ear):
+            await ear.until(lambda: visit.state.messages == 2)
+        (served,) = running.service.rooms.values()
+        assert served.server.state.messages == 2

@@ -17,14 +17,16 @@ from genie_core.room.protocol.address import Address
 from genie_core.room.protocol.errors import AddressInUse
 from genie_core.room.protocol.events import MemberLeft, MemberModerated, RoomSuspended
 from genie_core.room.protocol.frames import FrameRefused, Moderate, StoreFile
+from genie_core.room.protocol.limits import Limits
 from genie_core.room.security.challenge import InviteSecret
 from genie_core.room.security.invite import read_invite
 from genie_core.serve.config import ServeConfig, ServiceLimits
 from genie_core.serve.errors import CannotServe, NoSuchRoom, RoomUnavailable
+from genie_core.serve.served_room import ServedRoom
 from genie_core.serve.service import Service
 from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.lock import SessionInUse
-from genie_core.sessions.session import LOG_NAME
+from genie_core.sessions.session import LOG_NAME, SavedSession
 from genie_core.settings.locations import Locations
 
 LOCAL = ServeConfig(listen="127.0.0.1", port=0)
@@ -150,11 +152,60 @@ async def test_who_joins_by_an_invite_with_the_hosts_role_administers_the_room(
 async def test_a_damaged_room_keeps_no_other_from_opening(tmp_path: Path) -> None:
     async with serving(tmp_path) as service:
         bad, good = await service.create("Bad"), await service.create("Good")
+        bad_invite = bad.invite()
     (bad.saved.folder / LOG_NAME).unlink()
     (bad.saved.folder / LOG_NAME).mkdir()
     async with serving(tmp_path) as service:
         assert set(service.rooms) == {good.saved.id}
         assert set(service.problems) == {bad.saved.id}
+        found = read_invite(bad_invite)
+        connector = tls_connector(Address("127.0.0.1", service.address.port), found.pin)
+        async with participant(connector, "ann", digest=found.room) as ann:
+            await ann.seen.until(ended)
+            assert "can't be opened now" in str(ann.refusal)
+
+
+async def test_members_come_to_a_room_while_others_are_still_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with serving(tmp_path) as service:
+        rooms = [await service.create(f"Room {number}") for number in range(10)]
+        invites = [room.invite() for room in rooms]
+    monkeypatch.setattr("genie_core.serve.service.OPENED_AT_ONCE", 1)
+    opening, opened = ServedRoom.open, asyncio.Event()
+
+    async def open_slowly(saved: SavedSession, *rest: Any) -> ServedRoom:
+        if saved.id != rooms[0].saved.id:
+            await opened.wait()
+        return await opening(saved, *rest)
+
+    monkeypatch.setattr(ServedRoom, "open", open_slowly)
+    again = Service(replace(LOCAL, port=service.address.port), places(tmp_path))
+    starting = asyncio.create_task(again.start())
+    async with joining(invites[0], "ann") as ann:
+        await ann.seen.online()
+        assert not starting.done()
+        assert set(again.rooms) == {rooms[0].saved.id}
+        opened.set()
+        await starting
+        assert len(again.rooms) == 10
+        await again.stop()
+
+
+async def test_a_start_that_is_cancelled_closes_what_was_opened(tmp_path: Path) -> None:
+    async with serving(tmp_path) as service:
+        for number in range(10):
+            await service.create(f"Room {number}")
+    again = Service(LOCAL, places(tmp_path))
+    starting = asyncio.create_task(again.start())
+    while not again.rooms:
+        await asyncio.sleep(0)
+    starting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await starting
+    assert not again.rooms
+    async with serving(tmp_path) as service:
+        assert len(service.rooms) == 10
 
 
 async def test_an_archived_room_says_so_and_can_be_opened_again(tmp_path: Path) -> None:
@@ -254,6 +305,19 @@ async def test_a_file_beyond_the_quota_is_refused_and_the_room_goes_on(tmp_path:
             assert service.quota.share(room.saved.id).used < 100_000
             ann.client.messages.send("goes on")
             await ann.seen.until(lambda seen: seen.texts)
+
+
+async def test_the_limits_of_the_configuration_hold_for_each_room(tmp_path: Path) -> None:
+    small = replace(LOCAL, room=Limits(members=1))
+    async with serving(tmp_path, small) as service:
+        for title in ("First", "Second"):
+            room = await service.create(title)
+            async with joining(room.invite(), "ann") as ann:
+                await ann.seen.online()
+                async with joining(room.invite(), "bob") as bob:
+                    await bob.seen.until(ended)
+                    assert bob.refusal is not None
+                    assert bob.refusal.code == "room_full"
 
 
 async def test_no_more_rooms_are_opened_than_the_limit(tmp_path: Path) -> None:

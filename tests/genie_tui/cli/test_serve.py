@@ -73,7 +73,7 @@ async def members(invite: str) -> AsyncIterator[list[Guest]]:
         ]
 
 
-async def test_killed_at_any_moment_it_goes_on_where_it_was_and_nothing_is_doubled(
+async def test_killed_while_members_write_it_goes_on_and_nothing_is_lost_or_doubled(
     tmp_path: Path,
 ) -> None:
     port = free_port()

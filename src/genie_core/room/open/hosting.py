@@ -97,18 +97,19 @@ def make_own(
         NotYours: in that room the name belongs to another key.
         NotYourTurn: by the rule of its host, this person may not host it, or not yet.
     """
-    copied, founding = _founded(saved, opened, identity)
+    state = opened.state()
+    copied, founding = _founded(saved, state, identity)
     if not copied:
-        _check_name(opened.state(), name, identity)
+        _check_name(state, name, identity)
     if founding is None:
-        _check_turn(opened.state(), name, identity, met)
+        _check_turn(state, name, identity, met)
     return copied, founding
 
 
 def _founded(
-    saved: SavedSession, opened: OpenedLog, identity: Identity
+    saved: SavedSession, state: RoomState, identity: Identity
 ) -> tuple[Copied, Founding | None]:
-    record, state = saved.metadata, opened.state()
+    record = saved.metadata
     copied = record.copied
     is_founded = state.founding is not None
     if copied == "import" and is_founded and state.owner_of(identity.key) is not None:

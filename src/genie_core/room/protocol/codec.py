@@ -42,6 +42,7 @@ _WITH_MORE: Final = (MessagePosted, ApprovalRequested, ApprovalResolved, Recover
 """Bodies with constraints that their types don't express."""
 
 _KEPT_BATCHES: Final = 64
+_KEPT_BYTES: Final = 1024 * 1024
 
 
 def encode(frame: ClientFrame | ServerFrame) -> bytes:
@@ -153,6 +154,7 @@ class ServerEncoder:
 
     def __init__(self) -> None:
         self._batches: OrderedDict[tuple[int, int], bytes] = OrderedDict()
+        self._size = 0
 
     def __call__(self, frame: ServerFrame) -> bytes:
         """Encode a frame, with a cache of the latest ones."""
@@ -162,8 +164,9 @@ class ServerEncoder:
         data = self._batches.get(span)
         if data is None:
             data = self._batches[span] = encode(frame)
-            if len(self._batches) > _KEPT_BATCHES:
-                self._batches.popitem(last=False)
+            self._size += len(data)
+            while len(self._batches) > _KEPT_BATCHES or self._size > _KEPT_BYTES:
+                self._size -= len(self._batches.popitem(last=False)[1])
         return data
 
 

@@ -121,6 +121,7 @@ class LogWindow:
         if seq > self.head:
             raise ValueError(f"event {seq} was never recorded")
         self.durable = max(self.durable, seq)
+        self._batches.clear()  # none is asked for again
         surplus = self.durable - self._before - TAIL
         if self._past is not None and surplus >= TAIL:
             del self._events[:surplus]

@@ -4,8 +4,8 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -23,6 +23,7 @@ from genie_core.serve.admin.requests import (
     ArchiveRoom,
     CreateInvite,
     CreateRoom,
+    CreateWebLink,
     DeleteRoom,
     Done,
     Failed,
@@ -44,11 +45,13 @@ from genie_core.serve.admin.requests import (
 )
 from genie_core.serve.served_room import ServedRoom
 from genie_core.serve.service import Service
+from genie_core.serve.web.visitor import WebRole
 from genie_core.sessions.catalog import Listing, extent
 
 BACKUP_RUNS: Final = "a backup of the rooms is being written; delete the room after it"
 NOT_OPEN: Final = "the room {title!r} is not open here: it is archived, or another machine hosts it"
 IS_OPEN: Final = "the room {title!r} is open already"
+ANOTHERS: Final = "the room {title!r} was not hosted by this service"
 NO_TITLE: Final = "a room needs a title"
 NOT_SAVED: Final = (
     "done for now, but not for good: the invites can't be written to the disk; it is tried again "
@@ -62,8 +65,7 @@ logger = logging.getLogger(__name__)
 class Administration:
     """Answers the requests of administrators; call it on the service's event loop.
 
-    Changes of rooms take turns. `stop` is called, once its answer was written, when the service is
-    to end.
+    `stop` is called, once its answer was written, when the service is to end.
     """
 
     def __init__(
@@ -78,7 +80,7 @@ class Administration:
         self._stop = stop
         self._clock = clock
         self._began = clock()
-        self._turn = asyncio.Lock()
+        self._deleting = asyncio.Lock()
         self._held = 0
 
     async def answer(self, request: AnyRequest, by: str) -> AnyAnswer:
@@ -95,10 +97,11 @@ class Administration:
             logger.info("%s asked for %s: %s", by, _described(request), outcome)
         return answer
 
-    @contextmanager
-    def holding(self) -> Iterator[None]:
+    @asynccontextmanager
+    async def holding(self) -> AsyncIterator[None]:
         """Delete no room while the block runs."""
-        self._held += 1
+        async with self._deleting:  # one that is being deleted is gone first
+            self._held += 1
         try:
             yield
         finally:
@@ -107,7 +110,7 @@ class Administration:
     async def _answer(self, request: AnyRequest) -> AnyAnswer:
         match request:
             case GetStatus():
-                return await self._status()
+                return self._status()
             case ListRooms():
                 return await self._list()
             case CreateRoom(title=title):
@@ -122,6 +125,11 @@ class Administration:
                 served = await self._open_room(room)
                 invite = served.invite(role=role, uses=uses, lifetime=lifetime)
                 return await _once_saved(served, InviteText(invite))
+            case CreateWebLink(room=room, lifetime=lifetime, observers=observers):
+                served = await self._open_room(room)
+                kind: WebRole = "observer" if observers else "guest"
+                link = self._service.web_link(served.saved.id, lifetime, kind)
+                return await _once_saved(served, InviteText(link))
             case VoidAllInvites(room=room):
                 served = await self._open_room(room)
                 served.void_invites()
@@ -141,27 +149,34 @@ class Administration:
     async def _create(self, title: str) -> AnyAnswer:
         if not title.strip():
             raise AdminRefused(NO_TITLE)
-        async with self._turn:
-            made = await self._service.create(title)
+        made = await self._service.create(title)
         return RoomChanged(made.saved.id, made.saved.metadata.title)
 
     async def _archive(self, wanted: str) -> AnyAnswer:
-        async with self._turn:
-            found = await self._find(wanted)
-            await self._service.archive(found.id)
+        found = await self._find(wanted)
+        await self._service.archive(found.id)
         return RoomChanged(found.id, found.title)
 
     async def _unarchive(self, wanted: str) -> AnyAnswer:
-        async with self._turn:
-            found = await self._find(wanted)
-            if found.id in self._service.rooms:
-                raise AdminRefused(IS_OPEN.format(title=found.title))
-            await self._service.unarchive(found.id)
+        service, found = self._service, await self._find(wanted)
+        if found.id in service.rooms:
+            raise AdminRefused(IS_OPEN.format(title=found.title))
+        if found.id not in service.archived and found.id not in service.problems:
+            await self._take_in(found)
+        await service.unarchive(found.id)
         return RoomChanged(found.id, found.title)
+
+    async def _take_in(self, found: Listing) -> None:
+        """Know a room as archived whose folder came since the service started."""
+        saved = await asyncio.to_thread(self._catalog.find, found.id)
+        record = saved.metadata
+        if record.kind != "hosted" or record.copied or record.owner != self._service.config.name:
+            raise AdminRefused(ANOTHERS.format(title=found.title))
+        self._service.refuse_archived(saved)
 
     async def _delete(self, room: str, title: str) -> AnyAnswer:
         """Delete a room by its whole id and its title, so that none is deleted by mistake."""
-        async with self._turn:
+        async with self._deleting:
             found = await self._find(room)
             if found.id != room:
                 raise UnknownRoom(room, (found.id,), whole=True)
@@ -214,10 +229,9 @@ class Administration:
             for each in self._catalog.all()
         ]
 
-    async def _status(self) -> AnyAnswer:
+    def _status(self) -> AnyAnswer:
         service = self._service
         rooms = [*service.rooms.values()]
-        ids = await asyncio.to_thread(self._catalog.ids)
         return Status(
             name=service.config.name,
             version=__version__,
@@ -227,9 +241,10 @@ class Administration:
             pin=service.host.certificate.pin,
             key=service.identity.key,
             rooms=len(rooms),
-            archived=len(ids) - len(rooms),
+            archived=len(service.archived),
             members=sum(len(each.server.state.present()) for each in rooms),
             store=service.config.store.kind if service.config.store is not None else "",
+            shards=tuple(sorted(service.shards_held)),
             problems=tuple(self._problems()),
         )
 

@@ -77,6 +77,17 @@ class CreateInvite(Request, tag="invite", frozen=True):
     lifetime: Seconds | None = None
 
 
+class CreateWebLink(Request, tag="web", frozen=True):
+    """Make a link by which people join a room in a browser; `lifetime` is in seconds.
+
+    Observers only read.
+    """
+
+    room: Words
+    lifetime: Seconds
+    observers: bool = False
+
+
 class VoidAllInvites(Request, tag="void", frozen=True):
     """Void all invites to a room. Members stay."""
 
@@ -115,6 +126,7 @@ AnyRequest: TypeAlias = (
     | UnarchiveRoom
     | DeleteRoom
     | CreateInvite
+    | CreateWebLink
     | VoidAllInvites
     | ListMembers
     | ModerateMember
@@ -202,7 +214,7 @@ class RoomChanged(Answer, tag="room", frozen=True):
 
 
 class InviteText(Answer, tag="invite", frozen=True):
-    """An invite to a room, as members are given it. It is a secret."""
+    """An invite to a room, or a link to its page, as people are given it. It is a secret."""
 
     invite: str
 

@@ -19,7 +19,7 @@ from genie_core.room.protocol.frames import (
 )
 from genie_core.room.security.challenge import NONCE_CHARS, Transcript, new_nonce
 from genie_core.room.security.identity import words
-from genie_core.room.security.keys import verify
+from genie_core.room.security.keys import is_key, verify
 from genie_core.room.transport.connection import PeerConnection
 from genie_core.runtime.tasks import start_task
 from genie_core.serve.admin.administration import Administration
@@ -42,6 +42,8 @@ PATIENCE: Final = 30.0
 """Seconds that a connection may take to send a request, or to read an answer."""
 
 HERE: Final = "an administrator on this machine"
+SIGNATURE_BYTES: Final = 64
+
 NO_ADMIN: Final = "this key may not administer the service, or did not sign this connection"
 BUSY: Final = "too many administrators are connected; try again"
 TOO_LARGE: Final = f"a request has at most {REQUEST_BYTES:,} bytes; nothing was done"
@@ -131,6 +133,8 @@ class RemoteAdministration:
             prove = await link.receive()
         if not (isinstance(prove, Prove) and channel and 0 < len(hello.nonce) <= NONCE_CHARS):
             return False
+        if not (is_key(hello.key) and len(prove.signature) == SIGNATURE_BYTES):
+            return False  # before it is remembered as one that was looked at
         meeting = Transcript("", "", hello.key, hello.nonce, nonce, channel)
         is_theirs = verify(hello.key, prove.signature, meeting.encode_for_admin())
         return is_theirs and hello.key in self._admins
@@ -207,7 +211,7 @@ class _Connections:
 
     async def _hold(self, reader: StreamReader, writer: StreamWriter) -> None:
         """Hold the rooms until the other end closes the connection."""
-        with self._administration.holding():
+        async with self._administration.holding():
             await self._send(writer, Done())
             await reader.read(1)
 

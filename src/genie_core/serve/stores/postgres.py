@@ -113,16 +113,21 @@ WHERE log = $1 AND first = $2 AND writer = $3 FOR UPDATE
 _READ: Final = """
 SELECT first, last, lines FROM (
     SELECT first, last, lines, sum(octet_length(lines)) OVER (ORDER BY first) AS size FROM (
-        SELECT * FROM events WHERE log = $1 AND first >= (
-            SELECT coalesce(max(first), 1) FROM events WHERE log = $1 AND first <= $2 + 1
-        ) ORDER BY first LIMIT 2000
+        SELECT first, last, lines FROM events WHERE log = $1 AND first >= coalesce((
+            SELECT first FROM events WHERE log = $1 AND first <= $2 + 1
+            ORDER BY first DESC LIMIT 1
+        ), 1) ORDER BY first LIMIT 2000
     ) AS next
 ) AS sized WHERE size - octet_length(lines) < $3 ORDER BY first
 """
+# A lease that another process holds is only looked at, since trying to insert would write.
 _ACQUIRE: Final = """
-INSERT INTO leases AS held VALUES ($1, $2, clock_timestamp() + $3)
-ON CONFLICT (name) DO UPDATE SET holder = $2, expires = clock_timestamp() + $3
-WHERE held.holder = $2 OR held.expires < clock_timestamp() RETURNING true
+INSERT INTO leases AS held
+SELECT $1::text, $2::uuid, clock_timestamp() + $3::interval WHERE NOT EXISTS (
+    SELECT FROM leases WHERE name = $1 AND holder <> $2 AND expires >= clock_timestamp()
+)
+ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires = excluded.expires
+WHERE held.holder = excluded.holder OR held.expires < clock_timestamp() RETURNING true
 """
 _RENEW: Final = """
 UPDATE leases SET expires = clock_timestamp() + $3 WHERE name = $1 AND holder = $2 RETURNING true
@@ -168,7 +173,11 @@ class PostgresStore:
             StoreUnavailable: the server does not answer or refuses.
         """
         store = cls(table)
-        await store.documents.get("")
+        try:
+            await store.documents.get("")
+        except BaseException:
+            await store.aclose()
+            raise
         return store
 
     def log(self, room: str) -> "PostgresLog":
@@ -532,7 +541,6 @@ class _Database:
                 "application_name": "genie-tui",
                 "search_path": f'"{self._schema}"',
                 "synchronous_commit": "on",
-                "client_connection_check_interval": "5s",
                 "idle_in_transaction_session_timeout": "60s",
             },
         )
@@ -590,8 +598,10 @@ def _options(table: StoreTable) -> dict[str, Any]:
         raise InvalidSetting("urls", "…", "one address like postgresql://genie@db.example/genie")
     know([unquote(parts.password or ""), *query.get("password", ())])
     options: dict[str, Any] = {"dsn": url}
-    here = host in ("", "localhost", "127.0.0.1", "::1") and "host" not in query
-    if "sslmode" not in query and (table.ca is not None or not here):
+    several = "," in parts.netloc or "host" in query
+    here = host in ("", "localhost", "127.0.0.1", "::1") and not several
+    named = table.ca is not None or table.certificate is not None
+    if named or not (here or "sslmode" in query):
         options["ssl"] = _trust(table)
     if table.credentials is not None:
         options["password"] = _Password(table.credentials)

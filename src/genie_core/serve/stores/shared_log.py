@@ -1,16 +1,26 @@
 """A room's log in a store, with a file of this machine as its cache."""
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from contextlib import aclosing
 from pathlib import Path
-from typing import Self
+from typing import Final, Self
 
 from genie_core.room.protocol.events import Event
 from genie_core.runtime.tasks import start_task
 from genie_core.serve.stores.store import SharedLog
 from genie_core.sessions.log.index import INDEX_NAME
 from genie_core.sessions.log.writer import EventLog, OpenedLog, keep_aside
+
+DAMAGED: Final = "this machine's copy of the log is damaged: it is read anew, and kept as {aside}"
+
+CONTRADICTS: Final = (
+    "the store does not have the events that this machine has: it has lost acknowledged ones, or "
+    "was replaced. The room goes on with what the store has; this machine's log is kept as {aside}"
+)
+
+logger = logging.getLogger(__name__)
 
 
 class CachedLog:
@@ -39,14 +49,19 @@ class CachedLog:
             DiskFailure, DamagedSession: the cache can't be read or written.
         """
         opened = await _opened(path, first)
+        problem = DAMAGED
         try:
-            is_true = opened.log.is_intact and await _catch_up(shared, opened.log)
+            if opened.log.is_intact:
+                problem = "" if await _catch_up(shared, opened.log) else CONTRADICTS
         finally:
             await asyncio.to_thread(opened.log.close)
-        if not is_true:
-            await asyncio.to_thread(_set_aside, path)
+        if problem:
+            aside = await asyncio.to_thread(_set_aside, path)
+            problem = problem.format(aside=aside)
+            logger.error("%s", problem)
             await _fill(shared, path, first)
         opened = await _opened(path, first)
+        opened.problems.extend([problem] * bool(problem))
         return cls(shared, opened.log), opened
 
     @property
@@ -114,8 +129,9 @@ async def _fill(shared: SharedLog, path: Path, first: Event | None) -> None:
         await asyncio.to_thread(log.close)
 
 
-def _set_aside(path: Path) -> None:
-    """Give a cache another name, so that a new one can take its place."""
-    keep_aside(path)
+def _set_aside(path: Path) -> Path | None:
+    """Give a cache another name, so that a new one can take its place; return that name."""
+    aside = keep_aside(path)
     path.unlink(missing_ok=True)
     path.with_name(INDEX_NAME).unlink(missing_ok=True)
+    return aside

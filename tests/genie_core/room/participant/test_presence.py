@@ -38,6 +38,19 @@ async def test_whoever_closes_waits_for_the_last_passes_and_the_loop_does_not(
     assert InviteTokenFile(tmp_path / PASSES_NAME).load().newest(0.0) == made
 
 
+async def test_a_thread_writes_and_ends(tmp_path: Path) -> None:
+    path = tmp_path / PASSES_NAME
+    passes, file = InviteTokens(), InviteTokenFile(path)
+    for _ in range(3):
+        made = passes.issue(0.0)
+        file.save(passes)
+        async with asyncio.timeout(60):
+            while any(each.name == "passes" for each in threading.enumerate()):
+                await asyncio.sleep(0)
+        assert InviteTokenFile(path).load().newest(0.0) == made
+    await file.aclose()
+
+
 def test_passes_that_can_not_be_read_are_void(tmp_path: Path) -> None:
     path = tmp_path / PASSES_NAME
     assert InviteTokenFile(path).load().newest(0.0) is None

@@ -1,5 +1,9 @@
+import tracemalloc
+
+import msgspec
 import pytest
 
+from genie_core.room.protocol.codec import ServerEncoder
 from genie_core.room.protocol.events import Event, HostStarted, MessagePosted, RoomCreated
 from genie_core.room.server.log_window import BATCH_BYTES, BATCH_EVENTS, TAIL, LogWindow
 from genie_core.room.state.room_state import RoomState
@@ -124,3 +128,29 @@ def test_a_history_goes_on_from_a_state() -> None:
     assert handed_out(history) == disk.events
     history.record("bob", MessagePosted("11", "y"), 11.0)
     assert [event.seq for event in history.pending()] == [11]
+
+
+def test_what_peers_caught_up_with_is_not_kept() -> None:
+    """A service has many rooms, and what each keeps for such peers adds up."""
+    disk = filled(8_000, "x" * 300).remembered()
+    pages = [msgspec.json.encode(event) for event in disk]
+
+    def past(after: int, most: int) -> list[Event]:
+        return [msgspec.json.decode(page, type=Event) for page in pages[after : after + most]]
+
+    base = RoomState()
+    for event in disk:
+        base.apply(event)
+    history, encoder = LogWindow([], base, past), ServerEncoder()
+    tracemalloc.start()
+    try:
+        for position in range(0, 8_000, 200):
+            batch = history.after(position)
+            assert batch is not None
+            encoder(batch)
+        history.record("alice", MessagePosted("new", "x"), 1.0)
+        history.commit(history.head)
+        afterwards = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert afterwards < 2 * 1024**2

@@ -639,3 +639,39 @@ async def test_a_measure_of_the_program_is_done_when_it_is_on_disk() -> None:
                 == "no one called zoe was ever here"
             )
             sink.broken = False
+
+
+async def test_a_server_that_stops_records_no_departures_and_members_go_on_at_the_next() -> None:
+    sink = MemorySink()
+    async with AsyncExitStack() as visits:
+        async with room_server(sink) as server:
+            address = await server.listen(port=0)
+            connector = ws_connector(str(address))
+            bob = await visits.enter_async_context(participant(connector, "bob"))
+            await bob.seen.online()
+            bob.client.messages.send("before")
+            await bob.seen.until(lambda r: r.texts)
+            assert await server.stop()
+            await bob.seen.until(lambda r: r.links[-1].state is not ConnectionState.ONLINE)
+        assert not [event for event in sink.events if isinstance(event.body, MemberLeft)]
+        bob.client.messages.send("meanwhile")
+        async with room_server(sink) as again:
+            await again.listen(port=address.port)
+            await bob.seen.until(lambda r: r.texts == ["before", "meanwhile"])
+
+
+async def test_a_server_stops_though_its_disk_does_not_answer_and_members_keep_their_messages() -> (
+    None
+):
+    sink = FailingSink()
+    async with room_server(sink) as server:
+        address = await server.listen(port=0)
+        async with participant(ws_connector(str(address)), "bob") as bob:
+            await bob.seen.online()
+            sink.broken = True
+            bob.client.messages.send("not written")
+            await bob.seen.until(lambda r: r.notices)
+            assert not await server.stop(grace=0.01)
+            await bob.seen.until(lambda r: r.links[-1].state is not ConnectionState.ONLINE)
+            assert [message.text for message in bob.client.messages.pending] == ["not written"]
+            assert bob.seen.texts == []

@@ -3,7 +3,13 @@
 from pathlib import Path
 
 import pytest
-from tests.genie_core.serve.admin.administering import Administered, administering, joining
+from msgspec.structs import replace
+from tests.genie_core.serve.admin.administering import (
+    LOCAL,
+    Administered,
+    administering,
+    joining,
+)
 
 from genie_core.room.client.model import ConnectionState
 from genie_core.room.protocol.events import MemberModerated
@@ -12,6 +18,7 @@ from genie_core.serve.admin.requests import (
     ArchiveRoom,
     CreateInvite,
     CreateRoom,
+    CreateWebLink,
     DeleteRoom,
     Done,
     GetStatus,
@@ -28,6 +35,7 @@ from genie_core.serve.admin.requests import (
     UnarchiveRoom,
     VoidAllInvites,
 )
+from genie_core.serve.config import WebTable
 
 
 @pytest.fixture(autouse=True)
@@ -135,6 +143,20 @@ async def test_members_are_listed_given_roles_and_removed(tmp_path: Path) -> Non
             assert (status.rooms, status.archived, status.members) == (1, 0, 1)
             by = {event.by for event in ann.seen.events if isinstance(event.body, MemberModerated)}
             assert by == {"service"}
+
+
+async def test_a_link_for_browsers_needs_a_page(tmp_path: Path) -> None:
+    async with administering(tmp_path) as running:
+        await running.ask(CreateRoom("Garden"))
+        with pytest.raises(AdminRefused, match="has no page"):
+            await running.ask(CreateWebLink("Garden", 60.0))
+    page = replace(LOCAL, web=WebTable(url="https://chat.example.org"))
+    async with administering(tmp_path / "page", page) as running:
+        await running.ask(CreateRoom("Garden"))
+        for observers in (False, True):
+            made = await running.ask(CreateWebLink("Garden", 60.0, observers))
+            assert isinstance(made, InviteText)
+            assert made.invite.startswith("https://chat.example.org/#")
 
 
 async def test_void_invites_admit_no_one(tmp_path: Path) -> None:

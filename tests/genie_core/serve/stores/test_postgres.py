@@ -357,7 +357,7 @@ async def test_a_crash_of_the_server_loses_nothing_acknowledged(
     place: Place, drills: Callable[[int], int]
 ) -> None:
     log = place.connect().log("room1")
-    for _ in range(drills(4)):
+    for _ in range(drills(2)):
         first = log.head + 1
         writing = start_task(write(log, first + 300))
         while log.head < first + 20:
@@ -414,6 +414,35 @@ async def test_replicas_need_a_synchronous_standby(
         place.server.sql("SELECT pg_reload_conf()")
     await insist(log, make_events(3, 6))
     assert await read_all(place.connect().log("room1")) == make_events(1, 6)
+
+
+@pytest.mark.drill
+async def test_a_standby_has_what_was_acknowledged_when_the_primary_is_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The same store goes on with the standby, once that was promoted."""
+    monkeypatch.setattr(postgres, "TIMEOUT", 3)
+    with running_postgres() as primary, running_postgres(primary) as standby:
+        primary.sql("ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (*)'")
+        primary.sql("SELECT pg_reload_conf()")
+        both = f"127.0.0.1:{primary.port},127.0.0.1:{standby.port}"
+        url = f"postgresql://genie:{primary.password}@{both}/postgres?sslmode=disable"
+        store = await PostgresStore.connect(table(url, replicas=2))
+        await store.check()
+        log = store.log("room1")
+        writing = start_task(write(log, 400))
+        while log.head < 60:
+            await asyncio.sleep(0)
+        await asyncio.to_thread(primary.kill)
+        acknowledged = log.head
+        standby.sql("SELECT pg_promote()")
+        again = PostgresStore(table(standby.url))
+        found = await read_all(again.log("room1"))
+        assert len(found) >= acknowledged
+        await writing
+        assert await read_all(again.log("room1")) == make_events(1, log.head + 1)
+        await again.aclose()
+        await store.aclose()
 
 
 @pytest.mark.parametrize(

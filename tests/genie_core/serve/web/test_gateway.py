@@ -5,19 +5,22 @@ import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
-from tests.genie_core.room.live_room import Ear
+from tests.genie_core.room.live_room import Ear, loader
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from genie_core.agent import AgentInput, ApprovalCallback
 from genie_core.room.open.opener import RoomOpener
 from genie_core.room.open.requests import NewRoom
 from genie_core.room.open.route import route_of
 from genie_core.room.participant.room import JoinedRoom
+from genie_core.room.security.certificate import load_certificate
 from genie_core.serve.config import ServeConfig, WebTable
 from genie_core.serve.errors import CannotServe, RoomUnavailable
 from genie_core.serve.service import Service
@@ -27,8 +30,10 @@ from genie_core.serve.web.gateway import HEADERS, WebGateway
 from genie_core.serve.web.visitor import WebRoom
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings
+from genie_core.testing.scripted import Emit
 
 DEADLINE = 30.0
+LOCAL = WebTable()
 
 
 def places(home: Path) -> Locations:
@@ -58,10 +63,16 @@ class Site:
 
 @pytest.fixture
 async def site(tmp_path: Path) -> AsyncIterator[Site]:
+    async with a_site(tmp_path) as opened:
+        yield opened
+
+
+@asynccontextmanager
+async def a_site(home: Path, table: WebTable = LOCAL) -> AsyncIterator[Site]:
     ear, clock = Ear(), Clock()
-    opener = RoomOpener("ann", Settings(local=True), places(tmp_path))
+    opener = RoomOpener("ann", Settings(local=True), places(home))
     ann = await opener.enter(NewRoom("Standup"), ear)
-    gateway = WebGateway(WebTable(), clock=clock)
+    gateway = WebGateway(table, clock=clock)
     await gateway.start()
     try:
         yield Site(ann, ear, gateway, WebRoom(route_of(ann.hosting.address)), clock)
@@ -93,7 +104,7 @@ class Browser:
     async def ask(self, what: str, body: Any = None, **headers: str) -> httpx2.Response:
         path = f"{self.base}/v/{self.id}/{what}"
         given = {"origin": self.origin or self.base, "cookie": self.cookie, **headers}
-        async with httpx2.AsyncClient(trust_env=False) as client:
+        async with httpx2.AsyncClient(trust_env=False, verify=False) as client:
             if body is None:
                 return await client.get(path, headers=given)
             given.setdefault("content-type", "application/json")
@@ -134,6 +145,15 @@ async def until(
 def texts(updates: list[dict[str, Any]]) -> list[str]:
     entries = (each for update in updates for each in update.get("entries", ()))
     return list(dict.fromkeys(each["text"] for each in entries if each["type"] == "message"))
+
+
+def answers(updates: list[dict[str, Any]]) -> list[str]:
+    entries = (each for update in updates for each in update.get("entries", ()))
+    return [each["text"] for each in entries if each["type"] == "answer"]
+
+
+def streamed(updates: list[dict[str, Any]]) -> str:
+    return "".join(each["text"] for update in updates for each in update.get("streams", ()))
 
 
 async def test_every_response_has_the_headers_and_loads_nothing_from_elsewhere(site: Site) -> None:
@@ -327,6 +347,34 @@ async def test_a_visitor_without_a_tab_leaves_and_comes_back(
     assert site.ann.state.people["bob"].key == key
 
 
+async def test_an_answer_is_shown_as_it_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = asyncio.Event()
+
+    async def write(input: AgentInput, callback: ApprovalCallback, emit: Emit) -> str:  # noqa: A002 - as in Agent.run
+        emit("half \u202e")
+        await go_on.wait()
+        return "half done"
+
+    engine = loader(tmp_path / "engine", run=write)
+    monkeypatch.setattr("genie_core.room.open.host.engine_for", lambda *_, **__: engine)
+    async with a_site(tmp_path) as site:
+        bob = Browser(site.gateway.link(site.room))
+        await bob.enter("bob")
+        async with bob.tab() as first:
+            await until(first, lambda seen: any(each.get("members") for each in seen))
+            await first.send(json.dumps({"type": "say", "id": "1", "text": "write"}))
+            await until(first, lambda seen: "half " in streamed(seen))
+            async with bob.tab() as second:  # one that comes later gets all of it
+                assert "half ⟨U+202E⟩" in streamed(
+                    await until(second, lambda seen: "half ⟨U+202E⟩" in streamed(seen))
+                )
+            go_on.set()
+            seen = await until(first, lambda seen: "half done" in answers(seen))
+            assert "half done" not in streamed(seen)
+
+
 async def test_a_private_message_reaches_its_reader_and_no_other_visitor(site: Site) -> None:
     bob, cleo = Browser(site.gateway.link(site.room)), Browser(site.gateway.link(site.room))
     await bob.enter("bob")
@@ -390,6 +438,17 @@ async def test_behind_a_proxy_links_and_cookies_are_for_its_address(tmp_path: Pa
         assert link.startswith("https://chat.example.org/#")
     finally:
         await gateway.stop()
+
+
+async def test_with_tls_the_cookie_is_for_tls_only(tmp_path: Path) -> None:
+    certificate = load_certificate(tmp_path / "page.pem", datetime.now(UTC)).path
+    async with a_site(tmp_path, WebTable(certificate=certificate, key=certificate)) as site:
+        assert site.gateway.url.startswith("https://127.0.0.1:")
+        bob = Browser(site.gateway.link(site.room))
+        entered = await bob.enter("bob")
+        assert "Secure" in entered.headers["set-cookie"]
+        assert entered.headers["set-cookie"].startswith("__Secure-")
+        assert (await bob.ask("visit")).json() == {"here": True}
 
 
 @asynccontextmanager

@@ -1,18 +1,22 @@
 import asyncio
-import base64
 import hashlib
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 from nats.js.api import StorageType
 from tests.nats_servers import NatsServers
+from tests.nats_tokens import operated
 
-from genie_core.serve.stores.nats.connection import _credentials
 from genie_core.serve.stores.nats.store import NatsStore
 from genie_core.serve.stores.store import StoreUnavailable, UnsafeStore
 
@@ -187,15 +191,65 @@ async def test_a_lease_that_was_written_by_another_process_is_lost(tmp_path: Pat
         assert lease._until > time.monotonic()
 
 
-def test_credentials_are_a_token_and_a_key(tmp_path: Path) -> None:
-    key = Ed25519PrivateKey.generate()
-    seed = base64.b32encode(b"\x96\x80" + key.private_bytes_raw() + b"\0\0").decode().rstrip("=")
+async def test_servers_let_in_who_has_credentials(tmp_path: Path) -> None:
+    config, credentials = operated()
     path = tmp_path / "service.creds"
-    path.write_text(
-        f"-----BEGIN NATS USER JWT-----\na.b_c-d.e\n------END NATS USER JWT------\n\n"
-        f"************************* IMPORTANT *************************\n\n"
-        f"-----BEGIN USER NKEY SEED-----\n{seed}\n------END USER NKEY SEED------\n"
+    path.write_text(credentials)
+    async with NatsServers(tmp_path / "nats", extra=config) as servers:
+        async with store_on(servers, credentials=path) as store:
+            await store.check()
+            await store.documents.put("room.a", b"1")
+            assert await store.documents.get("room.a") == b"1"
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("genie_core.serve.stores.nats.connection.CONNECTING", 1.0)
+            with pytest.raises(StoreUnavailable, match="Authorization Violation") as refusal:
+                await NatsStore.connect(servers.table())
+            assert "\n" not in str(refusal.value)
+
+
+async def test_servers_are_known_by_their_authority(tmp_path: Path) -> None:
+    make_authority(tmp_path)
+    files = {name: tmp_path / f"{name}.pem" for name in ("ca", "server", "client")}
+    extra = (
+        f'tls {{ cert_file: "{files["server"]}", key_file: "{files["server"]}", '
+        f'ca_file: "{files["ca"]}", verify: true, timeout: 5 }}'
     )
-    options = _credentials(path)
-    assert options["user_jwt_cb"]() == b"a.b_c-d.e"
-    key.public_key().verify(base64.b64decode(options["signature_cb"]("nonce")), b"nonce")
+    async with NatsServers(tmp_path / "nats", extra=extra) as servers:
+        urls = tuple(f"tls://127.0.0.1:{port}" for port in servers.ports)
+        async with store_on(
+            servers, urls=urls, ca=files["ca"], certificate=files["client"]
+        ) as store:
+            await store.check()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("genie_core.serve.stores.nats.connection.CONNECTING", 1.0)
+            with pytest.raises(StoreUnavailable, match="certificate verify failed"):
+                await NatsStore.connect(servers.table(urls=urls))
+
+
+def make_authority(folder: Path) -> None:
+    """Write an authority, and certificates with their keys for a server and a client."""
+    authority = Ed25519PrivateKey.generate()
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Test")])
+    for file, is_authority in (("ca", True), ("server", False), ("client", False)):
+        key = authority if is_authority else Ed25519PrivateKey.generate()
+        subject = x509.Name(
+            [x509.NameAttribute(NameOID.COMMON_NAME, "Test" if is_authority else file)]
+        )
+        now = datetime.now(UTC)
+        certificate = (
+            x509.CertificateBuilder()
+            .subject_name(subject)
+            .issuer_name(name)
+            .public_key(key.public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - timedelta(hours=1))
+            .not_valid_after(now + timedelta(days=1))
+            .add_extension(x509.BasicConstraints(is_authority, None), critical=True)
+            .add_extension(
+                x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]),
+                critical=False,
+            )
+            .sign(authority, None)
+        )
+        private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+        (folder / f"{file}.pem").write_bytes(certificate.public_bytes(Encoding.PEM) + private)
