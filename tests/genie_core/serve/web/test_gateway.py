@@ -250,6 +250,7 @@ async def test_one_visitor_s_cookie_opens_no_other_visit(site: Site) -> None:
     with pytest.raises(InvalidStatus):
         async with thief.tab():
             pass
+    await site.ear.until(lambda: "cleo" in site.ann.state.people)
     assert site.ann.state.people["cleo"].present
 
 
