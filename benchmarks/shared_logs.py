@@ -15,8 +15,8 @@ from tests.nats_servers import NatsServers
 
 from benchmarks.engine.figures import percentile
 from genie_core.room.server.log import Log
+from genie_core.serve.stores.cached_log import CachedLog
 from genie_core.serve.stores.nats.store import NatsStore
-from genie_core.serve.stores.shared_log import CachedLog
 from genie_core.sessions.log.writer import EventLog
 from genie_core.testing.contract.log import make_events
 

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Final
 
 from genie_core.room.open.files import blobs_of
-from genie_core.room.open.hosting import make_own, open_held
+from genie_core.room.open.saved_room import make_own, open_held
 from genie_core.room.participant.presence import PASSES_NAME, HostPresence, InviteTokenFile
 from genie_core.room.protocol.address import Address
 from genie_core.room.protocol.events import Event, Role
@@ -18,7 +18,7 @@ from genie_core.room.security.certificate import Certificate
 from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite_tokens import InviteTokens
 from genie_core.room.server.counters import Counters
-from genie_core.room.server.file_worker import open_file_worker
+from genie_core.room.server.file_worker import SharedFiles, open_file_worker
 from genie_core.room.server.log import Log
 from genie_core.room.server.quotas import StrangerQuotas
 from genie_core.room.server.server import RoomServer
@@ -27,8 +27,8 @@ from genie_core.serve.config import ServeConfig
 from genie_core.serve.disk_quota import DiskQuota
 from genie_core.serve.errors import NotSaved
 from genie_core.serve.shared_invites import SharedInviteTokens
-from genie_core.serve.stores.shared_log import CachedLog
-from genie_core.serve.stores.store import Objects, SharedStore
+from genie_core.serve.stores.cached_log import CachedLog
+from genie_core.serve.stores.store import SharedStore
 from genie_core.sessions.log.writer import OpenedLog
 from genie_core.sessions.metadata import SessionMetadata, encode_metadata
 from genie_core.sessions.session import SavedSession
@@ -37,6 +37,9 @@ from genie_core.storage.atomic import replace_file
 ROOM: Final = "room."
 PASSES: Final = "passes."
 """What the keys of documents begin with; the name of a room's folder follows."""
+
+OPENED_AT_ONCE: Final = 8
+"""Rooms of which a service reads the logs at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,7 @@ class ServedRoom:
             record, limits, cache = saved.metadata, host.config.room, opened.log
             if host.store is not None:  # before the log has the room's first event
                 await share_record(saved, host.store)
-            shared = RoomFiles(host.store.objects, saved.id) if host.store is not None else None
+            shared = _shared_files(host.store, saved.id) if host.store is not None else None
             share = host.quota.share(saved.id)
             share.note_log(cache.size)
             files = await open_file_worker(blobs_of(saved), cache.files, limits, share, shared)
@@ -228,18 +231,8 @@ def ids_of(record: SessionMetadata) -> tuple[str, ...]:
     return (record.id, before) if before else (record.id,)
 
 
-class RoomFiles:
-    """The files of one room in a store."""
-
-    def __init__(self, objects: Objects, room: str) -> None:
-        self._objects = objects
-        self._room = room
-
-    async def put(self, digest: str, path: str) -> None:
-        await self._objects.put(self._room, digest, path)
-
-    async def get(self, digest: str, path: str) -> bool:
-        return await self._objects.get(self._room, digest, path)
+def _shared_files(store: SharedStore, room: str) -> SharedFiles:
+    return SharedFiles(partial(store.objects.put, room), partial(store.objects.get, room))
 
 
 async def share_record(saved: SavedSession, store: SharedStore) -> None:

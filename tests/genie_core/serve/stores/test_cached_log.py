@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from genie_core.room.protocol.events import Event
-from genie_core.serve.stores.shared_log import CachedLog
+from genie_core.serve.stores.cached_log import CachedLog
 from genie_core.serve.stores.store import StoreUnavailable
 from genie_core.sessions.log.index import INDEX_NAME
 from genie_core.sessions.log.writer import EventLog
