@@ -76,6 +76,7 @@ from genie_core.room.security.founding import hash_in
 from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite import Invite, write_invite
 from genie_core.room.security.invite_tokens import InviteTokens
+from genie_core.room.security.keys import SIGNATURE_BYTES
 from genie_core.room.security.signing import PREVIOUS_BYTES
 from genie_core.room.server.admission import NO_INVITES, Admission
 from genie_core.room.server.counters import Counters
@@ -83,7 +84,6 @@ from genie_core.room.server.file_requests import FileRequests
 from genie_core.room.server.handlers import (
     ID_CHARS,
     LABEL_CHARS,
-    SIGNATURE_BYTES,
     SILENCED,
     FrameHandlers,
 )
