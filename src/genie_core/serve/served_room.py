@@ -144,6 +144,7 @@ class ServedRoom:
                 copied=copied,
                 origin=record.origin if copied else "",
                 founding=founding,
+                hosts_alone=True,
                 limits=limits,
                 clock=host.clock,
                 strangers=host.strangers,

@@ -133,6 +133,7 @@ class RoomServer:
         copied: Copied = "",
         origin: str = "",
         founding: Founding | None = None,
+        hosts_alone: bool = False,
         limits: Limits | None = None,
         stall_timeout: float = 10.0,
         clock: Callable[[], float] = time.time,
@@ -161,6 +162,7 @@ class RoomServer:
         self._copied: Copied = copied
         self._origin = origin
         self._founding = founding
+        self._hosts_alone = hosts_alone
         self._certificate = certificate
         self._passes = passes
         self._keep_passes = keep_passes
@@ -215,6 +217,7 @@ class RoomServer:
             copied=self._copied,
             origin=self._origin,
             founding=self._founding,
+            hosts_alone=self._hosts_alone,
         )
         self._committer = start_task(self._commit_forever(), name="room committer")
         self._committer.add_done_callback(self._note_end)
