@@ -179,6 +179,31 @@ class TestLeases(InPostgres, LeaseContract): ...
 class TestObjects(InPostgres, ObjectsContract): ...
 
 
+async def test_a_lease_that_is_released_is_taken_at_once(place: Place) -> None:
+    """Not only when it would have expired; also after the connection that listens was replaced."""
+    first = place.connect("b", lease=60.0).lease("shard-0")
+    second = place.connect("a", lease=60.0).lease("shard-0")
+    await first.acquire()
+    waiting = start_task(second.acquire())
+    for cut in (False, True):
+        if cut:
+            place.line.break_off()
+            await until_listening(place, 0)
+        await until_listening(place, 1)
+    async with asyncio.timeout(5):
+        await first.release()
+        await waiting
+    await until_listening(place, 0)
+    await second.release()
+
+
+async def until_listening(place: Place, count: int) -> None:
+    statement, asked = f'LISTEN "{place.prefix}.released"', "SELECT query FROM pg_stat_activity"
+    async with asyncio.timeout(20):
+        while (await asyncio.to_thread(place.server.sql, asked)).count(statement) != count:
+            pass
+
+
 def signed_by_itself(name: str) -> tuple[bytes, bytes]:
     """Return a key and a certificate for a host name."""
     key = ec.generate_private_key(ec.SECP256R1())
