@@ -12,7 +12,13 @@ from genie_core.room.open.files import blobs_of
 from genie_core.room.open.saved_room import make_own, open_held
 from genie_core.room.participant.presence import PASSES_NAME, HostPresence, InviteTokenFile
 from genie_core.room.protocol.address import Address
-from genie_core.room.protocol.events import Event, Role
+from genie_core.room.protocol.events import (
+    Event,
+    MemberJoined,
+    MemberLeft,
+    MemberModerated,
+    Role,
+)
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.security.certificate import Certificate
 from genie_core.room.security.identity import Identity
@@ -38,13 +44,19 @@ ROOM: Final = "room."
 PASSES: Final = "passes."
 """What the keys of documents begin with; the name of a room's folder follows."""
 
+MEMBERSHIP: Final = (MemberJoined, MemberLeft, MemberModerated)
+
 OPENED_AT_ONCE: Final = 8
 """Rooms of which a service reads the logs at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
 class RoomHost:
-    """What the rooms of a service have in common: who hosts them, and where."""
+    """What the rooms of a service have in common: who hosts them, and where.
+
+    `members_changed` is called with a room's folder once it is durable that a member came or went,
+    or has another role.
+    """
 
     config: ServeConfig
     identity: Identity
@@ -54,6 +66,7 @@ class RoomHost:
     strangers: StrangerQuotas
     counters: Counters
     quota: DiskQuota
+    members_changed: Callable[[str], None]
     clock: Callable[[], float] = time.time
     store: SharedStore | None = None
 
@@ -110,6 +123,8 @@ class ServedRoom:
             async def append(events: Sequence[Event]) -> None:
                 await log.append(events)
                 share.note_log(cache.size)
+                if any(isinstance(each.body, MEMBERSHIP) for each in events):
+                    host.members_changed(saved.id)
 
             server = RoomServer(
                 opened.events,

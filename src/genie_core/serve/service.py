@@ -166,6 +166,7 @@ class Service:
             listener.strangers,
             self.counters,
             self.quota,
+            self._members_changed,
             self._clock,
             self.store,
         )
@@ -448,6 +449,10 @@ class Service:
             logger.warning("the room %s was closed in disorder: %s", room, error)
         except Exception:  # the others must be closed as well
             logger.exception("closing the room %s failed", room)
+
+    def _members_changed(self, room: str) -> None:
+        if self._guests is not None:
+            self._guests.note_change(room)
 
     async def _guest_agents(self, table: GuestsTable) -> "GuestAgents":
         from genie_core.serve.guests import GuestAgents  # engines are of no use to others
