@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
@@ -69,6 +69,7 @@ class RoomHost:
     members_changed: Callable[[str], None]
     clock: Callable[[], float] = time.time
     store: SharedStore | None = None
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
     def name(self) -> str:
@@ -148,6 +149,7 @@ class ServedRoom:
                 limits=limits,
                 clock=host.clock,
                 strangers=host.strangers,
+                turn=host.turn,
                 counters=host.counters,
             )
             cache.memory = server.room.log.remembered
