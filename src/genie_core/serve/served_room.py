@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
@@ -69,6 +69,7 @@ class RoomHost:
     members_changed: Callable[[str], None]
     clock: Callable[[], float] = time.time
     store: SharedStore | None = None
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
     def name(self) -> str:
@@ -148,6 +149,7 @@ class ServedRoom:
                 limits=limits,
                 clock=host.clock,
                 strangers=host.strangers,
+                turn=host.turn,
                 counters=host.counters,
             )
             cache.memory = server.room.log.remembered
@@ -275,6 +277,7 @@ async def _open_log(
     except asyncio.CancelledError:
         await asyncio.wait([locking])  # a thread can't be cancelled
         raise
+    await _share_files(saved, host.store)
     log, opened = await CachedLog.open(host.store.log(saved.id), saved.log_path)
     resources.push_async_callback(log.aclose)
     return log, opened
@@ -285,10 +288,21 @@ async def _open_passes(saved: SavedSession, store: SharedStore | None) -> Invite
     path = saved.folder / PASSES_NAME
     if store is None:
         return InviteTokenFile(path)
-    content = await store.documents.get(f"{PASSES}{saved.id}")
+    key = f"{PASSES}{saved.id}"
+    content = await store.documents.get(key)
     if content is not None:
         await asyncio.to_thread(replace_file, path, content)
-    return SharedInviteTokens(path, store.documents, f"{PASSES}{saved.id}")
+    elif path.exists():
+        await store.documents.put(key, await asyncio.to_thread(path.read_bytes))
+    return SharedInviteTokens(path, store.documents, key)
+
+
+async def _share_files(saved: SavedSession, store: SharedStore) -> None:
+    """Put the files of a room that is new to a store there, before its log names them."""
+    if await store.documents.get(f"{ROOM}{saved.id}") is None:
+        blobs = blobs_of(saved)
+        for digest in await asyncio.to_thread(blobs.digests):
+            await store.objects.put(saved.id, digest, str(blobs.path(digest)))
 
 
 def _note_hosting(saved: SavedSession, host: RoomHost, presence: HostPresence) -> None:

@@ -177,6 +177,7 @@ class Service:
             listener.elsewhere = ELSEWHERE
             await self.store.check()
             await self._shards.check()
+            await self._warn_of_unshared(self.store)
             resources.push_async_callback(self._shards.release)
             resources.push_async_callback(self._close_all, ServedRoom.close)
             resources.push_async_callback(self._shards.stop)
@@ -258,7 +259,7 @@ class Service:
             self._check_closed(room)
             with self._place():
                 saved = await asyncio.to_thread(self.catalog.find, room)
-                await self._update(saved, archived=False)
+                await asyncio.to_thread(saved.update, archived=False)  # the store gets it last
                 self.archived.pop(room, None)
                 try:
                     return await self._open(saved)
@@ -324,6 +325,17 @@ class Service:
                     served.server.give_way()
                     self.listener.remove(*served.ids)
                     tasks.create_task(self._close(room, served.drop))
+
+    async def _warn_of_unshared(self, store: SharedStore) -> None:
+        """Log which rooms of this machine the store does not have; they stay closed."""
+        shared = {key.removeprefix(ROOM) for key in await store.documents.keys(ROOM)}
+        alone = [each for each in await asyncio.to_thread(self.catalog.ids) if each not in shared]
+        if alone:
+            logger.warning(
+                "%d rooms of this machine are not in the store, such as %s; "
+                "to put one there: genie-tui admin unarchive ID",
+                *(len(alone), alone[0]),
+            )
 
     def refuse_archived(self, saved: SavedSession) -> None:
         """Say to those who try to join a room that it is archived."""

@@ -108,6 +108,9 @@ class RoomServer:
     Strangers need one of the `passes`; unless it `trusts_loopback`, also those who connect from this
     machine, where a reverse proxy or a tunnel may forward anyone.
 
+    Members who are far behind take turns to get parts of the log; servers that share an event loop
+    should share the `turn`.
+
     Once another process writes the log, `superseded` is set and all connections are dropped, so
     that members look for that process; then `close` it.
     """
@@ -139,6 +142,7 @@ class RoomServer:
         clock: Callable[[], float] = time.time,
         counters: Counters | None = None,
         strangers: StrangerQuotas | None = None,
+        turn: asyncio.Lock | None = None,
     ) -> None:
         self._files = files
         self.room = Room(
@@ -156,6 +160,7 @@ class RoomServer:
             counters=counters,
             strangers=strangers,
         )
+        self._turn = turn or asyncio.Lock()
         self._append = append
         self._host = host
         self._key = identity.key if identity is not None else key
@@ -490,7 +495,7 @@ class RoomServer:
         link.encode_with(self._packer)
         ROOM_LOGGED.set(self.state.room)
         peer = self.room.connect(source, channel)
-        writer = self._writers[peer.id] = PeerWriter(self.room, peer, link)
+        writer = self._writers[peer.id] = PeerWriter(self.room, peer, link, self._turn)
         self._empty.clear()
         if self._closing:  # one that began before, and was not there yet to be ended
             link.abort()
