@@ -147,7 +147,7 @@ class Witness:
         assert folded == fold_name(actor.hello.name.strip())
         assert joined.key == actor.hello.key
         self._may_come_in(actor, folded)
-        assert (joined.role == "host") == (folded == fold_name(self.host))
+        assert (joined.role == "host") == self._administers(folded)
         if joined.role != "host" and folded in self.roles:
             assert joined.role == self.roles[folded]
         if joined.key:
@@ -192,6 +192,9 @@ class Witness:
             case _ if isinstance(body, RUN):
                 self._ran(event, body, actor)
 
+    def _administers(self, folded: str) -> bool:
+        return folded == fold_name(self.host) or self.roles.get(folded) == "host"
+
     def _role(self, name: str) -> str:
         if fold_name(name) == fold_name(self.host):
             return "host"
@@ -232,7 +235,7 @@ class Witness:
             case "unmute":
                 self.muted.remove(name)
             case "role":
-                assert moderated.role not in (None, "host")
+                assert moderated.role is not None
                 self.roles[name] = moderated.role
         if moderated.measure in ("kick", "ban"):
             self.willing.discard(moderated.name)
@@ -302,4 +305,4 @@ class Witness:
         assert arrival.proven or arrival.channel is None
         assert fold_name(welcome.name) == fold_name(arrival.hello.name.strip())
         assert self.keys.get(fold_name(welcome.name), "") in ("", arrival.hello.key)
-        assert (welcome.role == "host") == (fold_name(welcome.name) == fold_name(self.host))
+        assert (welcome.role == "host") == self._administers(fold_name(welcome.name))
