@@ -320,6 +320,16 @@ async def test_a_connection_with_half_a_second_request_is_dropped(
     writer.close()
 
 
+async def test_a_visit_logs_no_address(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    bob = Browser(site.gateway.link(site.room))
+    await bob.enter("bob")
+    async with bob.tab() as tab:
+        await tab.recv()
+    logged = [each for each in caplog.records if not each.name.startswith("httpx")]
+    assert not [each for each in logged if "127.0.0.1" in each.getMessage()]
+
+
 async def test_what_is_no_request_is_answered_with_the_headers(site: Site) -> None:
     host = site.gateway.url.partition("//")[2]
     reader, writer = await asyncio.open_connection(*host.split(":"))
