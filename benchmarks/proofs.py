@@ -21,7 +21,7 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.security.founding import found_room, room_id
 from genie_core.room.security.identity import Identity
-from genie_core.room.security.keys import verify
+from genie_core.room.security.keys import forget_verified
 from genie_core.room.security.signing import sign
 from genie_core.room.server.log_window import LogWindow
 from genie_core.room.state.room_state import RoomState
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] = ()) -> int:
     print(f"{'bytes per entry, not founded':40}{_size(plain):>10,.0f}")
     print(f"{'bytes per entry, founded':40}{_size(founded):>10,.0f}")
     _time("fold, not founded", count, lambda: _fold(plain))
-    verify.cache_clear()
+    forget_verified()
     _time("fold, founded", count, lambda: _fold(founded))
     latest = founded[:5_000]
     _fold(latest)

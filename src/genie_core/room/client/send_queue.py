@@ -43,6 +43,7 @@ from genie_core.room.protocol.frames import (
 )
 from genie_core.room.protocol.limits import WORK_RATE, Limits
 from genie_core.room.security.signing import same_content
+from genie_core.room.state.proofs import KNOWN_SIGNATURES
 from genie_core.room.transport.rate import TokenBucket
 
 MAX_UNSENT: Final = 1_000
@@ -62,6 +63,11 @@ PAUSE: Final = 1.0
 
 RECOVERED_AT_ONCE: Final = 64
 """Most events of an earlier host in one frame."""
+
+IN_FLIGHT: Final = KNOWN_SIGNATURES // 4
+"""Most messages, and most reports, that are sent and not acknowledged: each is signed as following
+the person's latest entry here, which the room has to know still.
+"""
 
 MARGIN: Final = 0.8
 """Share of the room's rate that is used, so that clock differences don't cause refusals."""
@@ -283,9 +289,9 @@ class SendQueue:
         """Seconds until `take` returns frames again; None if nothing waits."""
         waits: list[float] = []
         paused = max(0.0, self._paused_until - now)
-        if self._unsent and not self._closing:
+        if self._unsent and not self._closing and self._may_send:
             waits.append(max(paused, self._message_pace.wait(now)))
-        if self._unreported:
+        if self._unreported and self._may_report:
             waits.append(max(paused, self._report_pace.wait(now)))
         if self._typing:
             waits.append(max(0.0, self._typing_from - now))
@@ -301,9 +307,16 @@ class SendQueue:
         """Drop the message or report that an event confirms; False if there is none."""
         body = event.told.body
         if isinstance(body, MessagePosted):
-            return bool(self._messages.pop(body.id, None) or self._waiting.pop(body.id, None))
+            is_known = bool(self._messages.pop(body.id, None) or self._waiting.pop(body.id, None))
+        else:
+            is_known = self._acknowledge_report(event)
+        if is_known:
+            self._send_more()
+        return is_known
+
+    def _acknowledge_report(self, event: Event) -> bool:
         for report in self._reports.values():
-            if report.since < event.seq and same_content(report.body, body):
+            if report.since < event.seq and same_content(report.body, event.told.body):
                 del self._reports[report.id]
                 return True
         return False
@@ -326,7 +339,14 @@ class SendQueue:
         if refused.code == "out_of_state" and waits:
             self._put_back(refused.ref)  # it depends on an earlier one that was put back
             return None
-        return self._messages.pop(refused.ref, None) or self._reports.pop(refused.ref, None)
+        dropped = self._messages.pop(refused.ref, None) or self._reports.pop(refused.ref, None)
+        self._send_more()
+        return dropped
+
+    def _send_more(self) -> None:
+        """Send what waits for others to be acknowledged."""
+        if self._unsent or self._unreported:
+            self.changed()
 
     def _has_files(self, message: PendingMessage) -> bool:
         return all(self.is_sent(file.digest) for file in message.files)
@@ -377,7 +397,7 @@ class SendQueue:
 
     def _take_messages(self, now: float) -> list[ClientFrame]:
         frames: list[ClientFrame] = []
-        while self._unsent and not self._closing:
+        while self._unsent and not self._closing and self._may_send:
             unsent = self._messages.get(self._unsent[0])
             if unsent is not None:
                 if not self._message_pace.take(now):
@@ -385,6 +405,14 @@ class SendQueue:
                 frames.append(_frame_of(unsent))
             self._unsent.popleft()
         return frames
+
+    @property
+    def _may_send(self) -> bool:
+        return len(self._messages) - len(self._unsent) < IN_FLIGHT
+
+    @property
+    def _may_report(self) -> bool:
+        return len(self._reports) - len(self._unreported) < IN_FLIGHT
 
     def _take_recovery(self, now: float) -> list[ClientFrame]:
         if self._recovering or not self._recovery or not self._report_pace.take(now):
@@ -401,7 +429,7 @@ class SendQueue:
 
     def _take_reports(self, now: float) -> list[ClientFrame]:
         frames: list[ClientFrame] = []
-        while self._unreported:
+        while self._unreported and self._may_report:
             report = self._reports.get(self._unreported[0])
             if report is not None:
                 if not self._report_pace.take(now):

@@ -55,6 +55,7 @@ from genie_core.room.protocol.frames import (
 from genie_core.room.protocol.limits import AGENT_PER_MINUTE, AGENT_TURNS, Limits
 from genie_core.room.protocol.names import fold_name, is_blank
 from genie_core.room.security.chain import LINK_BYTES
+from genie_core.room.security.keys import SIGNATURE_BYTES
 from genie_core.room.security.sealing import OVERHEAD, PADDING
 from genie_core.room.security.signing import PREVIOUS_BYTES
 from genie_core.room.server.file_requests import FileRequests
@@ -67,7 +68,6 @@ from genie_core.room.state.thread import MessageThread, Phase
 from genie_core.text.safe import is_emoji
 
 ID_CHARS: Final = 64
-SIGNATURE_BYTES: Final = 64
 LABEL_CHARS: Final = 200
 """Longest label of an engine; what goes beyond is cut off."""
 

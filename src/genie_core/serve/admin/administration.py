@@ -335,6 +335,9 @@ def _members(state: RoomState) -> Iterator[MemberEntry]:
 
 def _described(request: AnyRequest) -> str:
     """Describe a request for the log, without texts of people."""
-    room = getattr(request, "room", "")
-    name = type(request).__name__
-    return f"{name} {room!r}" if room else name
+    parts = [type(request).__name__]
+    if isinstance(request, ModerateMember):
+        parts.append(request.measure)
+    if room := getattr(request, "room", ""):
+        parts.append(repr(room))
+    return " ".join(parts)

@@ -2,10 +2,11 @@
 
 import asyncio
 import logging
+import sys
 from asyncio import StreamReader, StreamWriter, Task
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager, suppress
-from typing import Final
+from typing import Any, Final
 
 from genie_core.room.protocol.errors import ConnectionLost, FrameError
 from genie_core.room.protocol.frames import (
@@ -41,6 +42,11 @@ MOST_CONNECTIONS: Final = 32
 PATIENCE: Final = 30.0
 """Seconds that a connection may take to send a request, or to read an answer."""
 
+_KEEPS_FILE: Final[dict[str, Any]] = (
+    {"cleanup_socket": False} if sys.version_info >= (3, 13) else {}
+)
+"""Python looks for the file by the path that it was bound to, which may be a short-lived one."""
+
 HERE: Final = "an administrator on this machine"
 SIGNATURE_BYTES: Final = 64
 
@@ -69,7 +75,9 @@ async def administered(
     remote = RemoteAdministration(administration, service.config.admins, patience=patience)
     connections = _Connections(administration, patience)
     sock = await asyncio.to_thread(listening_socket, service.locations)
-    server = await asyncio.start_unix_server(connections.accept, sock=sock, limit=REQUEST_BYTES + 1)
+    server = await asyncio.start_unix_server(
+        connections.accept, sock=sock, limit=REQUEST_BYTES + 1, **_KEEPS_FILE
+    )
     service.listener.others[AdminHello] = remote.serve
     try:
         yield
@@ -120,7 +128,7 @@ class RemoteAdministration:
                 by = f"the administrator {words(hello.key)} at {source}"
                 await self._answer_all(link, by)
         except (TimeoutError, FrameError, ConnectionLost) as error:
-            logger.info("a connection of an administrator ended: %s", str(error) or "too slow")
+            logger.debug("a connection of an administrator ended: %s", str(error) or "too slow")
         await link.close()
 
     async def _is_proven(

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genie_core.room.client.model import PendingMessage, PendingReport
-from genie_core.room.client.send_queue import MAX_UNSENT, PAUSE, TOO_LARGE, SendQueue
+from genie_core.room.client.send_queue import IN_FLIGHT, MAX_UNSENT, PAUSE, TOO_LARGE, SendQueue
 from genie_core.room.protocol.errors import FrameError, TooManyUnsent
 from genie_core.room.protocol.events import (
     AnswerPosted,
@@ -124,6 +124,27 @@ def test_what_waits_for_the_room_to_come_back_is_not_waited_for() -> None:
     before = queue.settled
     queue.acknowledge(Event(9, 0.0, "ann", report))
     assert (before, queue.settled) == (False, True)
+
+
+def test_no_more_is_under_way_than_entries_of_an_author_that_a_room_remembers() -> None:
+    changes: list[None] = []
+    queue = SendQueue(lambda: changes.append(None), Limits(burst=100_000, per_second=1e6))
+    queue.online = True
+    for n in range(3 * IN_FLIGHT):
+        queue.send(unsent(n))
+        queue.publish(f"r{n}", DecisionMade(n, "ignore"))
+    assert ids(queue.take(0.0)) == [
+        *(str(n) for n in range(IN_FLIGHT)),
+        *(f"r{n}" for n in range(IN_FLIGHT)),
+    ]
+    assert queue.take(1.0) == []
+    assert queue.due(1.0) is None
+    changes.clear()
+    queue.acknowledge(Event(1, 0.0, "bob", MessagePosted("0", "hello")))
+    queue.acknowledge(Event(2, 0.0, "bob", DecisionMade(0, "ignore")))
+    queue.refuse(FrameRefused("muted", "no", "1"), 1.0)
+    assert len(changes) == 3
+    assert ids(queue.take(1.0)) == [str(IN_FLIGHT), str(IN_FLIGHT + 1), f"r{IN_FLIGHT}"]
 
 
 def test_what_is_refused_for_good_is_given_back() -> None:

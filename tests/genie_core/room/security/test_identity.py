@@ -2,6 +2,7 @@
 
 import logging
 import stat
+import tracemalloc
 from base64 import urlsafe_b64encode
 from pathlib import Path
 
@@ -32,6 +33,18 @@ def test_a_signature_of_the_standard_is_verified() -> None:
         "085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00"
     )
     assert verify(RFC_8032_TEST_2, signature, b"\x72")
+
+
+def test_large_data_and_signatures_of_strangers_take_no_memory() -> None:
+    tracemalloc.start()
+    try:
+        for number in range(40):
+            data = b"x" * 100_000 + str(number).encode()
+            assert verify(ALICE.key, ALICE.sign(data), data)
+            assert not verify(ALICE.key, data, b"hello")
+        assert tracemalloc.get_traced_memory()[0] < 500_000
+    finally:
+        tracemalloc.stop()
 
 
 @given(st.text(), st.binary(max_size=80), st.binary())

@@ -1,6 +1,7 @@
 """How a service answers administrators, and those who are none."""
 
 import asyncio
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Self, TypeAlias
@@ -345,3 +346,12 @@ async def test_an_administrator_who_says_nothing_is_disconnected(tmp_path: Path)
         assert [type(each) for each in await talk(running, AdminHello(ADMIN.key, "n"))] == [
             Challenge
         ]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere it is an error")
+async def test_a_long_path_is_no_obstacle(tmp_path: Path) -> None:
+    home = tmp_path / ("x" * 100) / ("y" * 100)
+    async with administering(home) as running:
+        assert isinstance(await running.ask(GetStatus()), Status)
+        assert (home / "data/admin/socket").is_socket()
+    assert not (home / "data/admin/socket").exists()

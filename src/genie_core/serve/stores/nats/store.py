@@ -22,9 +22,9 @@ from genie_core.serve.config import StoreTable
 from genie_core.serve.stores.folder_objects import FolderObjects
 from genie_core.serve.stores.nats.connection import ANSWER, UNANSWERED, answering, connect
 from genie_core.serve.stores.nats.documents import NatsDocuments
-from genie_core.serve.stores.nats.files import NatsFiles
 from genie_core.serve.stores.nats.lease import NatsLease
 from genie_core.serve.stores.nats.log import NatsLog, token_of
+from genie_core.serve.stores.nats.objects import NatsObjects
 from genie_core.serve.stores.store import Objects, StoreUnavailable, UnsafeStore, shard_of
 
 MOST_BYTES: Final = 1024 * 1024
@@ -77,7 +77,7 @@ class NatsStore:
         prefix = table.prefix
         self.documents: Final = NatsDocuments(self._js, documents, f"{prefix}_documents")
         self.objects: Final[Objects] = (
-            NatsFiles(self._js, f"{prefix}_files", f"{prefix}.files")
+            NatsObjects(self._js, f"{prefix}_files", f"{prefix}.files")
             if table.objects is None
             else FolderObjects(table.objects)
         )
@@ -204,13 +204,27 @@ def _check_stream(info: StreamInfo, table: StoreTable) -> set[str]:
             f"the stream {config.name} in NATS has {config.num_replicas} replicas, and [store] "
             f"says {table.replicas}: change one of them"
         )
-    expires = config.max_age and not (config.name or "").endswith("_leases")
-    if expires or (config.max_msgs or -1) > 0 or config.retention != RetentionPolicy.LIMITS:
+    if config.name == f"KV_{table.prefix}_leases":
+        if config.max_age != table.lease:
+            raise UnsafeStore(
+                f"the leases in NATS last {config.max_age:g} s, and [store] says {table.lease:g}: "
+                f"say lease = {config.max_age:g}, or stop all machines and remove {config.name}"
+            )
+    elif _removes(config):
         raise UnsafeStore(f"the stream {config.name} in NATS removes messages: lift its limits")
     if info.cluster is None:
         return set()
     others = [peer.name for peer in info.cluster.replicas or ()]
     return {name for name in (info.cluster.leader, *others) if name}
+
+
+def _removes(config: StreamConfig) -> bool:
+    """Whether a stream removes messages by itself; a bucket may remove earlier values."""
+    is_bucket = (config.name or "").startswith("KV_")
+    limits = (config.max_age, config.max_msgs, 0 if is_bucket else config.max_msgs_per_subject)
+    drops_old = config.discard == DiscardPolicy.OLD and (config.max_bytes or 0) > 0
+    is_limited = any((limit or 0) > 0 for limit in limits)
+    return is_limited or drops_old or config.retention != RetentionPolicy.LIMITS
 
 
 def _settings(url: str) -> ServerSettings:

@@ -2,21 +2,22 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import msgspec
 import pytest
+from tests.contract.cable import Cable
 from tests.nats_servers import NatsServers
 
 from genie_core.room.server.log import Log
+from genie_core.serve.stores.cached_log import CachedLog
 from genie_core.serve.stores.nats import log as nats_log
 from genie_core.serve.stores.nats import store as nats_store
 from genie_core.serve.stores.nats.store import NatsStore
-from genie_core.serve.stores.shared_log import CachedLog
 from genie_core.sessions.log.index import INDEX_NAME
-from genie_core.testing.contract.log import LogContract, LogPlace
+from genie_core.testing.contract.log import LogContract, LogPlace, make_events
 
 ROOM = "standup-0123"
 
@@ -26,7 +27,7 @@ from pathlib import Path
 import msgspec
 from genie_core.serve.config import StoreTable
 from genie_core.serve.stores.nats.store import NatsStore
-from genie_core.serve.stores.shared_log import CachedLog
+from genie_core.serve.stores.cached_log import CachedLog
 from genie_core.testing.contract.log import write_until_killed
 
 async def main():
@@ -112,3 +113,25 @@ class TestNatsLog(LogContract):
             finally:
                 for store in stores.values():
                     await store.aclose()
+
+
+@pytest.mark.drill
+async def test_a_connection_that_is_cut_within_writes_loses_and_doubles_nothing(
+    tmp_path: Path, drills: Callable[[int], int]
+) -> None:
+    async with NatsServers(tmp_path / "servers") as servers:
+        with Cable(f"127.0.0.1:{servers.ports[0]}") as cable:
+            store = await NatsStore.connect(servers.table(urls=(f"nats://{cable.address}",)))
+            log, _ = await CachedLog.open(store.log(ROOM), tmp_path / "events.jsonl")
+            for cut in range(drills(24)):
+                cable.cut_after(137 * cut)
+                events = make_events(log.head + 1, log.head + 1 + 40)
+                while log.head < events[-1].seq:
+                    with suppress(OSError):
+                        await log.append(events)
+            assert cable.cuts > 0
+            await log.aclose()
+            other = store.log(ROOM)
+            found = [event async for group in other.read(0) for event in group]
+            assert found == make_events(1, log.head + 1)
+            await store.aclose()

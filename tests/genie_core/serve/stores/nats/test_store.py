@@ -78,6 +78,15 @@ async def test_what_is_set_up_otherwise_is_refused(tmp_path: Path) -> None:
             await store.check()
 
 
+async def test_leases_last_as_long_for_all_machines(tmp_path: Path) -> None:
+    async with NatsServers(tmp_path) as servers:
+        async with store_on(servers, lease=2.5) as store:
+            await store.check()
+        async with store_on(servers, lease=4) as store:
+            with pytest.raises(UnsafeStore, match=r"say lease = 2\.5"):
+                await store.check()
+
+
 async def test_servers_that_do_not_answer_are_told_in_one_line(tmp_path: Path) -> None:
     servers = NatsServers(tmp_path)
     with pytest.MonkeyPatch.context() as patch:

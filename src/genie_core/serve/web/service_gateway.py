@@ -1,11 +1,11 @@
-"""The page of a service, for the rooms that it has open."""
+"""The page of a service: a gateway to the rooms that it has open."""
 
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
 from genie_core.room.open.route import Route, route_of
-from genie_core.room.protocol.address import LOOPBACK, Address
+from genie_core.room.protocol.address import ALL_INTERFACES, LOOPBACK, Address
 from genie_core.room.transport.dialer import Endpoint
 from genie_core.serve.config import WebTable
 from genie_core.serve.served_room import ServedRoom
@@ -18,10 +18,8 @@ MOST_JOINS: Final = 100_000
 SHARED: Final = 2.0
 """How many times longer than a link its invite is open, so that later links can share it."""
 
-_ANY: Final = ("", "0.0.0.0", "::")  # noqa: S104 - compared with, not bound to
 
-
-class Pages(WebGateway):
+class ServiceGateway(WebGateway):
     """The gateway of a service that listens at an address, with a certificate of this pin.
 
     Visitors are members like all others: they come by invites, over TLS on this machine.
@@ -31,7 +29,7 @@ class Pages(WebGateway):
         self, table: WebTable, address: Address, pin: str, clock: Callable[[], float]
     ) -> None:
         super().__init__(table, clock=clock)
-        host = LOOPBACK if address.host in _ANY else address.host
+        host = LOOPBACK if address.host in ALL_INTERFACES else address.host
         self._here = Endpoint(Address(host, address.port), pin)
         self._rooms: dict[str, WebRoom] = {}
         self._routes: dict[tuple[str, WebRole], Route] = {}
