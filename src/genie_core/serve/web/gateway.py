@@ -117,6 +117,7 @@ class WebGateway:
         self._clock = clock
         self._links = WebLinks()
         self._visits = Visits()
+        self._entering: set[Visitor] = set()
         self._guesses = Rates(GUESSES, GUESSES / GUESS_PERIOD)
         self._entries = Rates(ENTRIES, ENTRIES_PER_SECOND)
         self._origins: frozenset[str] = frozenset()
@@ -166,7 +167,7 @@ class WebGateway:
         if server is None:
             return
         server.shut()
-        here = [each.visitor for each in self._visits]
+        here = [*(each.visitor for each in self._visits), *self._entering]
         if here:
             leaving = [start_task(each.leave(reason)) for each in here]
             await asyncio.wait(leaving)
@@ -267,11 +268,14 @@ class WebGateway:
         if not self._links.take(link, self._clock()):
             return _error(403, NO_LINK)
         visitor = Visitor(link.room, name, link.role, link.ticket)
+        self._entering.add(visitor)
         try:
             await visitor.enter()
         except RoomError as error:
             self._links.give_back(link)
             return _error(409, str(error))
+        finally:
+            self._entering.discard(visitor)
         if not self._links.keep(link) or self._server is None:
             await visitor.leave()
             return _error(403, NO_LINK)
