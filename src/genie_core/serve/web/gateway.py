@@ -38,6 +38,7 @@ from genie_core.serve.config import WebTable
 from genie_core.serve.errors import CannotServe
 from genie_core.serve.web.links import LONGEST_VISIT, Visit, Visits, WebLink, WebLinks
 from genie_core.serve.web.visitor import Tab, Visitor, WebRole, WebRoom
+from genie_core.storage.atomic import reason
 from genie_core.text.safe import visible_line
 
 HEADERS: Final = {
@@ -471,7 +472,7 @@ def _check_reach(table: WebTable) -> None:
     """Refuse to listen beyond loopback without TLS."""
     url = urlsplit(table.url)
     if table.url and (url.scheme not in ("http", "https") or not url.netloc or url.path.strip("/")):
-        raise CannotServe(f"{table.url!r} is no address such as https://chat.example.org")
+        raise CannotServe(f"the url {table.url!r} is no address such as https://chat.example.org")
     if (table.certificate is None) != (table.key is None):
         raise CannotServe("a certificate needs its key, and a key its certificate")
     if _is_loopback(table.host):
@@ -498,7 +499,7 @@ def _bind(table: WebTable) -> socket.socket:
         return socket.create_server((table.host, table.port), family=family)
     except OSError as error:
         where = f"{table.host}:{table.port}"
-        raise CannotServe(f"the page can't be served at {where}: {error.strerror}") from error
+        raise CannotServe(f"the page can't be served at {where}: {reason(error)}") from error
 
 
 def _read(name: str) -> bytes:
