@@ -155,7 +155,7 @@ class Shards:
         finally:
             hosting.cancel()
         del self._held[shard]
-        logger.warning("the lease of shard %d is lost: another machine hosts it", shard)
+        logger.warning("the lease of shard %d is lost; its rooms are closed here", shard)
         await self._service.drop_rooms(partial(self._is_in, shard))
         await asyncio.wait([hosting])
         await self._service.drop_rooms(partial(self._is_in, shard))
