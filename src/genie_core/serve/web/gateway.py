@@ -38,6 +38,7 @@ from genie_core.serve.errors import CannotServe
 from genie_core.serve.web.hardening import HEAD_TIMEOUT, HEADERS, PromptHttp, TabSocket
 from genie_core.serve.web.links import LONGEST_VISIT, Visit, Visits, WebLink, WebLinks
 from genie_core.serve.web.visitor import Tab, Visitor, WebRole, WebRoom
+from genie_core.storage.atomic import reason
 from genie_core.text.safe import visible_line
 
 PAGE: Final = {
@@ -481,7 +482,7 @@ def _bind(table: WebTable) -> socket.socket:
         return socket.create_server((table.host, table.port), family=family)
     except OSError as error:
         where = f"{table.host}:{table.port}"
-        raise CannotServe(f"the page can't be served at {where}: {error.strerror}") from error
+        raise CannotServe(f"the page can't be served at {where}: {reason(error)}") from error
 
 
 def _read(name: str) -> bytes:
