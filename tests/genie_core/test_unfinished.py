@@ -68,6 +68,8 @@ async def follow(execution):
                 element.approve(by="ann")
             case Approval() if point == "asked":
                 print("reached", flush=True)
+            case Approval() if point == "query":
+                await asyncio.Event().wait()
             case Approval() if point == "cancelled":
                 execution.cancel()
             case Approval():
