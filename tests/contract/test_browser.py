@@ -200,6 +200,23 @@ def test_a_past_that_comes_in_parts_is_not_read_out(page: Page, browser: Browser
     bob.wait_until("document.getElementById('log').getAttribute('aria-live') === 'polite'")
 
 
+def test_the_latest_message_stays_in_sight(page: Page, browser: Browser) -> None:
+    bob = joined(browser, page, "bob")
+    bob.value("""apply({ feed: room.feed, head: room.since, entries: Array.from({ length: 50 }, (_, i) =>
+      ({ type: "message", seq: 1000 + i, at: 0, by: "ann", text: "word ".repeat(50) })) })""")
+    end = "(box => box.scrollHeight - box.scrollTop - box.clientHeight < 2)(document.getElementById('scroller'))"
+    bob.wait_until(end)
+    bob.resize(360, 740)
+    bob.wait_until(f"innerWidth === 360 && {end}")
+    bob.value("[...document.querySelectorAll('.reply')].at(-1).click()")
+    bob.wait_until(f"!document.getElementById('replying').hidden && {end}")
+    bob.value("document.getElementById('scroller').scrollTop = 0")
+    bob.wait_until("!isPinned")
+    bob.resize(1100, 760)
+    bob.wait_until("innerWidth === 1100")
+    assert not bob.value(end)
+
+
 def test_no_text_keeps_the_page_busy(page: Page, browser: Browser) -> None:
     bob = browser.open(page.link, browser.visitor())
     bob.wait_for("Your name")

@@ -9,7 +9,7 @@ const room = {
   feed: "", since: 0, name: "", role: "", members: [], mostChars: 0,
   entries: new Map(), elements: new Map(), streams: new Map(), pending: new Map(), typing: new Map(),
 };
-let socket = null, retries = 0, retryTimer = 0, ended = true, replyTo = 0, lastTyping = 0, isWelcome = false, liveTimer = 0;
+let socket = null, retries = 0, retryTimer = 0, ended = true, replyTo = 0, lastTyping = 0, isWelcome = false, liveTimer = 0, isPinned = true;
 
 // -- nodes
 
@@ -399,6 +399,7 @@ function isAtEnd() {
 function toEnd() {
   $("scroller").scrollTop = $("scroller").scrollHeight;
   $("newer").hidden = true;
+  isPinned = true;
 }
 
 // -- writing
@@ -565,13 +566,16 @@ async function start() {
   });
   $("no-reply").addEventListener("click", () => { endReply(); $("text").focus(); });
   $("newer").addEventListener("click", () => { toEnd(); $("text").focus(); });
-  $("scroller").addEventListener("scroll", () => { if (isAtEnd()) $("newer").hidden = true; });
+  $("scroller").addEventListener("scroll", () => {
+    isPinned = isAtEnd();
+    if (isPinned) $("newer").hidden = true;
+  });
+  new ResizeObserver(() => { if (isPinned) toEnd(); }).observe($("scroller"));
   $("show-members").addEventListener("click", () => {
     const isShown = document.body.classList.toggle("with-members");
     $("show-members").setAttribute("aria-expanded", String(isShown));
   });
   window.addEventListener("hashchange", () => location.reload());
-  window.addEventListener("resize", () => { if (isAtEnd()) toEnd(); });
   setInterval(drawTyping, 1000);
   if (!link) { showEntry("Open your link", "A room is joined by the link that one of its members gave you.", false); return; }
   let visit = null;
