@@ -184,6 +184,20 @@ def test_the_page_shows_any_text_as_text_and_its_policy_runs_no_other_script(
     assert bob.value("document.getElementById('log') !== null")
 
 
+def test_no_text_keeps_the_page_busy(page: Page, browser: Browser) -> None:
+    bob = browser.open(page.link, browser.visitor())
+    bob.wait_for("Your name")
+    for part in ("```x\\n", "```\\n", "`", "**a", "- a\\n", "1. a\\n", "a\\n\\n", "# \\n"):
+        text = f"'{part}'.repeat(64000 / '{part}'.length)"
+        spent = f"(() => {{ const begin = performance.now(); textNodes({text}); return performance.now() - begin; }})()"
+        assert bob.value(spent) < 3_000, part
+    dots = "textNodes('https://a' + '.'.repeat(16000) + 'x')"
+    spent = f"(() => {{ const b = performance.now(); {dots}; return performance.now() - b; }})()"
+    assert bob.value(spent) < 3_000
+    nested = "textNodes('```\\n```x\\n1\\n```\\n```py\\n2').outerHTML"
+    assert bob.value(nested).count("<pre") == 1
+
+
 def test_a_visitor_reaches_nothing_of_another_ones(
     ann: Terminal, page: Page, browser: Browser, tmp_path: Path, port: int
 ) -> None:

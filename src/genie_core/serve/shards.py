@@ -5,13 +5,13 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
 from genie_core.errors import GenieError
 from genie_core.runtime.tasks import start_task
-from genie_core.serve.served_room import ROOM, ServedRoom
+from genie_core.serve.served_room import OPENED_AT_ONCE, ROOM, ServedRoom
 from genie_core.serve.stores.store import (
     Lease,
     SharedStore,
@@ -23,10 +23,11 @@ from genie_core.sessions.session import METADATA_NAME, SavedSession
 from genie_core.storage.atomic import make_private_folder, replace_file, sync_folder
 from genie_core.storage.errors import disk_access
 
+if TYPE_CHECKING:
+    from genie_core.serve.service import Service
+
 AGAIN: Final = 0.25
 """Seconds until a store that does not answer is asked again."""
-
-OPENED_AT_ONCE: Final = 8
 
 LAYOUT: Final = "layout"
 """The key of the document that says how rooms are spread."""
@@ -34,7 +35,7 @@ LAYOUT: Final = "layout"
 STUBBORN: Final = 0.2
 """Seconds after which a task that did not end is cancelled again."""
 
-ELSEWHERE: Final = "another machine of this service hosts this room now"
+ELSEWHERE: Final = "the room is at another machine of this service, or waits for one"
 
 logger = logging.getLogger(__name__)
 
@@ -47,27 +48,14 @@ class Layout(msgspec.Struct, frozen=True):
     shards: int
 
 
-class RoomOpener(Protocol):
-    """What `Shards` asks of a service; rooms are known by the names of their folders."""
-
-    async def open_room(self, room: str) -> ServedRoom: ...
-
-    async def drop_rooms(self, is_among: Callable[[str], bool]) -> None:
-        """Stop serving rooms at once; those who try to join hear that they are elsewhere."""
-
-    def refuse_archived(self, saved: SavedSession) -> None: ...
-
-    def note_problem(self, room: str, why: str) -> None: ...
-
-
 class Shards:
-    """Hosts the rooms of each shard for as long as its lease is held.
+    """Lets a service host the rooms of each shard for as long as the shard's lease is held.
 
     A room to whose log another process has written is dropped; as long as the lease is held, it is
     opened anew, because that process has held the lease before.
     """
 
-    def __init__(self, store: SharedStore, count: int, sessions: Path, service: RoomOpener) -> None:
+    def __init__(self, store: SharedStore, count: int, sessions: Path, service: "Service") -> None:
         self._store = store
         self._count = count
         self._sessions = sessions
@@ -175,14 +163,9 @@ class Shards:
 
     async def _open(self, room: str) -> None:
         """Open a room as the store has it; one that can't be opened is noted."""
-        try:
+        with self._service.noting_problems(room):
             async with self._gate:
                 await self._insist(partial(self._open_once, room))
-        except GenieError as error:
-            self._service.note_problem(room, str(error))
-        except Exception:  # a damaged room must not keep the others closed
-            logger.exception("opening the room %s failed", room)
-            self._service.note_problem(room, "an internal error; the log has the details")
 
     async def _open_once(self, room: str) -> None:
         record = await self._store.documents.get(f"{ROOM}{room}")

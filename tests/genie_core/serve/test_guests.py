@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 from msgspec import structs
+from tests.genie_core.room.doubles import Recorder
 from tests.genie_core.serve.test_service import LOCAL, joining, places, serving
 
 from genie_core.assistant.errors import AssistantError
 from genie_core.room.engine.effects import UNKNOWN_EFFECTS
 from genie_core.room.engine.policy import ToolCall
 from genie_core.room.protocol.events import AnswerPosted, MemberJoined, MessagePosted
+from genie_core.serve import guests
 from genie_core.serve.config import GuestsTable
 from genie_core.serve.guests import DENIED, DenyAll
 from genie_core.serve.service import Service
@@ -36,6 +38,19 @@ async def test_a_guest_is_answered_by_the_service(tmp_path: Path) -> None:
         assert not service.rooms
 
 
+async def test_the_agent_leaves_some_time_after_the_last_guest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guests, "LINGER", 0.2)
+    async with serving(tmp_path, GUESTS) as service:
+        room = await service.create("First")
+        async with joining(room.invite(), "bob", engine=True) as bob:
+            async with joining(room.invite(), "ann"):
+                await bob.seen.until(lambda seen: _is_here("service", seen))
+            await bob.seen.until(lambda seen: not _is_here("ann", seen))
+            await bob.seen.until(lambda seen: not _is_here("service", seen))
+
+
 async def test_a_member_with_an_engine_needs_no_agent_of_the_service(tmp_path: Path) -> None:
     async with serving(tmp_path, GUESTS) as service:
         room, other = await service.create("First"), await service.create("Second")
@@ -46,6 +61,11 @@ async def test_a_member_with_an_engine_needs_no_agent_of_the_service(tmp_path: P
             await bob.seen.until(lambda seen: seen.state.handler_for("bob")[0])
             assert ann.seen.state.handler_for("ann") == ("ann", ann.client.device)
             assert "service" not in ann.seen.state.people
+
+
+def _is_here(name: str, seen: Recorder) -> bool:
+    person = seen.state.people.get(name)
+    return person is not None and person.present
 
 
 async def test_a_model_that_can_not_be_used_is_told_at_the_start(tmp_path: Path) -> None:

@@ -15,11 +15,12 @@ from tests.genie_core.room.doubles import Guest, Recorder, participant, tls_conn
 from genie_core.room.client.model import ConnectionState
 from genie_core.room.protocol.address import Address
 from genie_core.room.protocol.errors import AddressInUse
-from genie_core.room.protocol.events import MemberLeft, MemberModerated, RoomSuspended
+from genie_core.room.protocol.events import HeirsChanged, MemberLeft, MemberModerated, RoomSuspended
 from genie_core.room.protocol.frames import FrameRefused, Moderate, StoreFile
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.security.challenge import InviteSecret
 from genie_core.room.security.invite import read_invite
+from genie_core.room.state.hosting import turn_of
 from genie_core.serve.config import ServeConfig, ServiceLimits
 from genie_core.serve.errors import CannotServe, NoSuchRoom, RoomUnavailable
 from genie_core.serve.served_room import ServedRoom
@@ -277,6 +278,30 @@ async def test_a_port_that_is_taken_is_reported(tmp_path: Path) -> None:
         taken = replace(LOCAL, port=service.address.port)
         with pytest.raises(AddressInUse):
             await Service(taken, places(tmp_path / "two")).start()
+
+
+async def test_no_member_may_ever_host_a_room_of_a_service(tmp_path: Path) -> None:
+    def rules(guest: Guest) -> list[HeirsChanged]:
+        return [each.body for each in guest.seen.events if isinstance(each.body, HeirsChanged)]
+
+    async with AsyncExitStack() as visits:
+        async with serving(tmp_path) as service:
+            room = await service.create("Standup")
+            port, invite = service.address.port, room.invite()
+            ann = await visits.enter_async_context(joining(invite, "ann"))
+            await ann.seen.online()
+            state = room.server.state
+            assert turn_of(state, "ann", state.people["ann"].key, 0.0, 1e10) is None
+            await service.archive(room.saved.id)
+            await service.unarchive(room.saved.id)
+        async with serving(tmp_path, replace(LOCAL, port=port)) as again:
+            (room,) = again.rooms.values()
+            async with joining(room.invite(), "bob") as bob:
+                await bob.seen.online()
+                assert len(rules(bob)) == 1
+                state = room.server.state
+                assert state.is_proven(state.head)
+                assert turn_of(state, "bob", state.people["bob"].key, 0.0, 1e10) is None
 
 
 async def test_a_full_room_keeps_what_was_said_and_takes_messages_again_with_space(

@@ -262,6 +262,36 @@ async def test_files_and_used_invites_are_there_on_the_other_machine(tmp_path: P
             await bob.seen.online()
 
 
+async def test_a_room_from_before_the_store_is_put_there_when_it_is_opened(tmp_path: Path) -> None:
+    content = b"some text\n" * 1_000
+    digest = hashlib.sha256(content).hexdigest()
+    async with machines(tmp_path) as both, AsyncExitStack() as visits:
+        alone = Service(replace(both.config("a"), store=None), both.locations("a"))
+        await alone.start()
+        room = await alone.create("Standup")
+        invite, id_ = room.invite(), room.saved.id
+        ann = await visits.enter_async_context(joining(invite, "ann"))
+        await ann.seen.online()
+        await upload(room, content)
+        file = FileRef(digest, "notes.txt", len(content), "text/plain")
+        ann.client.messages.send("before", files=[file])
+        await ann.seen.until(lambda seen: seen.texts == ["before"])
+        await alone.stop()
+        async with both.serving("a") as first:
+            await hosting_all(first)
+            assert not first.rooms
+            first.refuse_archived(first.catalog.find(id_))
+            await first.unarchive(id_)
+        second = await visits.enter_async_context(both.serving("b"))
+        await until(lambda: id_ in second.rooms)
+        bob = await visits.enter_async_context(joining(invite, "bob"))
+        await bob.seen.until(lambda seen: seen.texts == ["before"])
+        assert second.store is not None
+        assert await second.store.objects.get(id_, digest, str(tmp_path / "notes.txt"))
+        assert (tmp_path / "notes.txt").read_bytes() == content
+        assert not list((tmp_path / "a").rglob("*.damaged-*"))
+
+
 async def upload(room: ServedRoom, content: bytes) -> None:
     """Send a file as a member does; it is in the store once this returns."""
     files, answers = room.server._files, asyncio.Queue[ServerFrame]()

@@ -1007,6 +1007,7 @@ async def test_a_guest_whom_no_agent_answers_is_told_where_they_write(
 async def test_a_member_with_a_model_is_told_of_neither_invites_nor_models() -> None:
     joined = ScriptedJoinedRoom(engine_status=EngineStatus(EngineState.READY, "small"))
     joined.open_room()
+    joined.name = "bob"
     async with in_room(joined) as (screen, pilot):
         welcome = screen.query_one("#welcome", Static)
         await until(pilot, lambda: welcome.display)

@@ -5,10 +5,13 @@ import logging
 from typing import Final
 
 from genie_core.room.protocol.errors import ConnectionLost
-from genie_core.room.protocol.frames import Entries
+from genie_core.room.protocol.frames import Entries, ServerFrame
 from genie_core.room.server.peers import Peer
 from genie_core.room.server.room import Room
 from genie_core.room.transport.connection import PeerConnection
+
+FAR: Final = 64
+"""Events behind which a peer takes turns with others: reading and encoding more takes too long."""
 
 logger = logging.getLogger(__name__)
 
@@ -18,12 +21,18 @@ class PeerWriter:
 
     While the peer keeps up, `wake` sends at once, in the task that calls it. As soon as sending
     could mean waiting, the task that runs `run` takes over: only that peer waits.
+
+    Of all that are far behind and share a `turn`, one gets a part of the log in each round of the
+    event loop, so that those who read long logs don't hold up others.
     """
 
-    def __init__(self, room: Room, peer: Peer, link: PeerConnection) -> None:
+    def __init__(
+        self, room: Room, peer: Peer, link: PeerConnection, turn: asyncio.Lock | None = None
+    ) -> None:
         self.link: Final = link
         self._room = room
         self._peer = peer
+        self._turn = turn or asyncio.Lock()
         self._wake = asyncio.Event()
         self._resting = False
 
@@ -56,7 +65,7 @@ class PeerWriter:
     async def _catch_up(self, patience: float | None) -> None:
         """Send everything pending, then wait to be woken."""
         self._wake.clear()
-        while frames := self._room.pull(self._peer):
+        while frames := await self._next():
             async with asyncio.timeout(patience):
                 await self.link.send(frames)
         if not self._peer.done:
@@ -65,6 +74,13 @@ class PeerWriter:
                 await self._wake.wait()
             finally:
                 self._resting = False
+
+    async def _next(self) -> list[ServerFrame]:
+        if self._room.log.durable - self._peer.position <= FAR:
+            return self._room.pull(self._peer)
+        async with self._turn:
+            await asyncio.sleep(0)
+            return self._room.pull(self._peer)
 
     def _post(self) -> bool:
         """Send the next frames; return whether there is more."""

@@ -19,6 +19,7 @@ from genie_core.room.protocol.events import (
     Copied,
     Event,
     FileRef,
+    HeirsChanged,
     HostStarted,
     MemberJoined,
     MemberLeft,
@@ -191,13 +192,14 @@ class Room:
         copied: Copied = "",
         origin: str = "",
         founding: Founding | None = None,
+        hosts_alone: bool = False,
     ) -> None:
         """Let people in.
 
         The host is admitted by a hello with `host_token` from inside this process, and by a proof of
         `key`. `pin` is that of the certificate, empty without TLS. A room that was `copied` from
         the room `origin` becomes the host's own. `founding` founds a new room, or one whose log is
-        not of a founded room or was copied.
+        not of a founded room or was copied. A host who `hosts_alone` lets no member host instead.
 
         Raises:
             InvalidName: the host can't have this name.
@@ -212,7 +214,10 @@ class Room:
             hosted = HostStarted(name, key=key, pin=pin)
         else:  # also where the line that told them is damaged, or the room has another title now
             hosted = HostStarted(name, self._id, self._title, key, pin, copied, origin, founding)
-        self.log.record(ROOM, hosted, self._begin_at(name, key, now))
+        began = self.log.record(ROOM, hosted, self._begin_at(name, key, now))
+        rule = self.state.succession.rule
+        if hosts_alone and (rule.anyone or rule.heirs):
+            self.log.record(name, HeirsChanged(), began.at)
         self._closed = ""
 
     def _begin_at(self, name: str, key: str, now: float) -> float:

@@ -108,6 +108,9 @@ class RoomServer:
     Strangers need one of the `passes`; unless it `trusts_loopback`, also those who connect from this
     machine, where a reverse proxy or a tunnel may forward anyone.
 
+    Members who are far behind take turns to get parts of the log; servers that share an event loop
+    should share the `turn`.
+
     Once another process writes the log, `superseded` is set and all connections are dropped, so
     that members look for that process; then `close` it.
     """
@@ -133,11 +136,13 @@ class RoomServer:
         copied: Copied = "",
         origin: str = "",
         founding: Founding | None = None,
+        hosts_alone: bool = False,
         limits: Limits | None = None,
         stall_timeout: float = 10.0,
         clock: Callable[[], float] = time.time,
         counters: Counters | None = None,
         strangers: StrangerQuotas | None = None,
+        turn: asyncio.Lock | None = None,
     ) -> None:
         self._files = files
         self.room = Room(
@@ -155,12 +160,14 @@ class RoomServer:
             counters=counters,
             strangers=strangers,
         )
+        self._turn = turn or asyncio.Lock()
         self._append = append
         self._host = host
         self._key = identity.key if identity is not None else key
         self._copied: Copied = copied
         self._origin = origin
         self._founding = founding
+        self._hosts_alone = hosts_alone
         self._certificate = certificate
         self._passes = passes
         self._keep_passes = keep_passes
@@ -215,6 +222,7 @@ class RoomServer:
             copied=self._copied,
             origin=self._origin,
             founding=self._founding,
+            hosts_alone=self._hosts_alone,
         )
         self._committer = start_task(self._commit_forever(), name="room committer")
         self._committer.add_done_callback(self._note_end)
@@ -487,7 +495,7 @@ class RoomServer:
         link.encode_with(self._packer)
         ROOM_LOGGED.set(self.state.room)
         peer = self.room.connect(source, channel)
-        writer = self._writers[peer.id] = PeerWriter(self.room, peer, link)
+        writer = self._writers[peer.id] = PeerWriter(self.room, peer, link, self._turn)
         self._empty.clear()
         if self._closing:  # one that began before, and was not there yet to be ended
             link.abort()

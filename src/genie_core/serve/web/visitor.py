@@ -37,6 +37,10 @@ from genie_core.text.safe import visible, visible_line
 MOST_TABS: Final = 8
 """Tabs of one visitor at a time."""
 
+TABS_AT_ONCE: Final = 20
+TABS_PER_SECOND: Final = 1.0
+"""How often a visitor may open a tab, or a tab reconnect: it may begin a connection to the room."""
+
 AWAY: Final = 60.0
 """Seconds without a tab after which a visitor leaves the room; they come back with the next tab."""
 
@@ -163,6 +167,7 @@ class Visitor:
         self._ticket = ticket
         self.status = Status(ConnectionState.CONNECTING.value)
         self.tabs: set[Tab] = set()
+        self._opening = TokenBucket(TABS_AT_ONCE, TABS_PER_SECOND)
         self._room = room
         self._feed = room.feed
         self._identity = Identity.generate()
@@ -218,7 +223,8 @@ class Visitor:
 
     def attach(self, tab: Tab) -> bool:
         """Add a tab; False if there are too many. The first one brings the person back."""
-        if len(self.tabs) >= MOST_TABS:
+        now = asyncio.get_running_loop().time()
+        if len(self.tabs) >= MOST_TABS or not self._opening.take(now):
             return False
         self.tabs.add(tab)
         self._stop_timer()

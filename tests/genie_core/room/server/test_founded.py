@@ -53,6 +53,7 @@ from genie_core.room.protocol.frames import (
 from genie_core.room.security.founding import is_founding_of
 from genie_core.room.security.signing import sign
 from genie_core.room.server.handlers import CROSSED
+from genie_core.room.server.room import Room
 from genie_core.room.state.proofs import NOT_AUTHOR
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread
@@ -101,6 +102,17 @@ def test_whoever_reads_the_log_finds_nothing_wrong(meeting: Founded) -> None:
     for kind in (HostStarted, MemberModerated, ArgumentSharingChanged, HeirsChanged, MemberJoined):
         assert all(body.signature for body in meeting.bodies(kind))
     assert len(meeting.bodies(MemberJoined)) == 2
+
+
+def test_a_host_who_hosts_alone_takes_back_the_rule_by_which_members_may(meeting: Founded) -> None:
+    meeting.send(meeting.hana, SetHeirs(("alice",)))
+    for rules in (2, 2):
+        room = Room(meeting.written, room=meeting.id, title="Standup", identity=identity("hana"))
+        room.open("hana", HOST_TOKEN, meeting.now, key=meeting.key, hosts_alone=True)
+        meeting.written += room.log.pending()
+        assert len(meeting.bodies(HeirsChanged)) == rules
+        assert room.state.succession.wait_of("alice", identity("alice").key) is None
+        assert room.state.doubts == {}
 
 
 def test_a_challenge_shows_who_founded_the_room_and_who_hosts_it(meeting: Founded) -> None:

@@ -154,6 +154,27 @@ async def test_what_does_not_fit_into_one_frame_follows() -> None:
         assert link.texts()[-len(texts) :] == texts
 
 
+async def test_those_far_behind_take_turns_and_hold_up_nobody() -> None:
+    turn, links = asyncio.Lock(), [Link(), Link()]
+    writers = []
+    for link in links:
+        room = House(link)
+        room.say(*map(str, range(8 * BATCH_EVENTS)))
+        writers.append(PeerWriter(room.room, room.peer, link, turn))
+    async with asyncio.timeout(DEADLINE):
+        running = [asyncio.create_task(each.run(FOREVER)) for each in writers]
+        before = 0
+        while any(len(link.texts()) < 8 * BATCH_EVENTS for link in links):
+            await asyncio.sleep(0)
+            sent = [each for link in links for each in link.sent if isinstance(each, Entries)]
+            batches = sum(len(each.events) == BATCH_EVENTS for each in sent)
+            assert batches <= before + 1
+            before = batches
+        for each in running:
+            each.cancel()
+    assert before == 16
+
+
 async def test_whoever_makes_us_wait_too_long_is_dropped() -> None:
     link = Link()
     link.flows.clear()

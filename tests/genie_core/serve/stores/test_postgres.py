@@ -22,8 +22,8 @@ from genie_core.room.server.log import Log, Superseded
 from genie_core.runtime.tasks import start_task
 from genie_core.serve.config import StoreTable
 from genie_core.serve.stores import postgres
+from genie_core.serve.stores.cached_log import CachedLog
 from genie_core.serve.stores.postgres import GROUP_BYTES, PostgresStore
-from genie_core.serve.stores.shared_log import CachedLog
 from genie_core.serve.stores.store import SharedLog, StoreUnavailable, UnsafeStore
 from genie_core.sessions.log.index import INDEX_NAME
 from genie_core.testing.contract.log import LogContract, LogPlace, make_events
@@ -42,7 +42,7 @@ from pathlib import Path
 import msgspec
 from genie_core.serve.config import StoreTable
 from genie_core.serve.stores.postgres import PostgresStore
-from genie_core.serve.stores.shared_log import CachedLog
+from genie_core.serve.stores.cached_log import CachedLog
 from genie_core.testing.contract.log import write_until_killed
 
 async def main():
