@@ -35,7 +35,7 @@ LAYOUT: Final = "layout"
 STUBBORN: Final = 0.2
 """Seconds after which a task that did not end is cancelled again."""
 
-ELSEWHERE: Final = "another machine of this service hosts this room now"
+ELSEWHERE: Final = "the room is at another machine of this service, or waits for one"
 
 logger = logging.getLogger(__name__)
 
