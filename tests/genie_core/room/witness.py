@@ -269,7 +269,7 @@ class Witness:
                         assert arrival.until is None or event.seq <= arrival.until
                         arrival.position = event.seq
                 case JoinRequested(knock=knock, over=over):
-                    assert fold_name(arrival.name) == fold_name(self.host)
+                    assert self._administers(fold_name(arrival.name))
                     (arrival.knocks.discard if over else arrival.knocks.add)(knock)
                 case HostingAccepted():
                     assert fold_name(arrival.name) == fold_name(self.host)
