@@ -2,7 +2,7 @@
 
 import asyncio
 import signal
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -150,3 +150,17 @@ async def test_it_never_listens_beyond_loopback_or_where_another_does(tmp_path: 
         with pytest.raises(CannotServe, match="set ops in the configuration"):
             async with serve_ops(service, ops):
                 pass
+
+
+async def test_connections_without_a_request_end_and_leave_their_places(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("genie_core.serve.http.CONNECTED", 0.2)
+    service = Service(LOCAL, places(tmp_path))
+    async with serve_ops(service, ANYWHERE) as ops, asyncio.timeout(60):
+        silent = [await asyncio.open_connection(*ops) for _ in range(REQUESTS_AT_ONCE + 1)]
+        for reader, writer in silent:
+            with suppress(ConnectionResetError):
+                await reader.read()
+            writer.close()
+        assert await ask(ops, "/healthz") == (200, "ok\n")

@@ -63,6 +63,8 @@ class LogWindow:
         self.full = ""
         self._batches: OrderedDict[tuple[int, int], Entries] = OrderedDict()
         self._looked_up: list[Event] = []
+        self.lookups = 0
+        """How often `event` has read from the disk, which blocks for some milliseconds."""
 
     @property
     def head(self) -> int:
@@ -109,6 +111,7 @@ class LogWindow:
             return self._events[seq - self._before - 1] if seq <= self.head else None
         part = self._looked_up
         if not (part and part[0].seq <= seq <= part[-1].seq):  # who asks for one asks for the next
+            self.lookups += seq > 0
             part = self._looked_up = self._read(seq - 1, BATCH_EVENTS) if seq > 0 else []
         return part[seq - part[0].seq] if part else None
 

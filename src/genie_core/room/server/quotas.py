@@ -33,6 +33,11 @@ Decoding and handling are measured, with each signature that is checked. What co
 and WebSocket, is charged by number and size. A person over budget is read later, not refused.
 """
 
+ROOM_MILLISECONDS: Final = 500.0
+ROOM_MILLISECONDS_REGAINED: Final = 250.0
+"""The same for all members of one room together, where it shares the event loop with others: one
+person with an invite for many can be many members."""
+
 FRAME_MS: Final = 0.015
 """Charge for a frame before it is decoded."""
 
@@ -92,7 +97,8 @@ class Quotas:
     Quotas belong to names and outlast a visit. A newcomer from a source that another person has
     just left gets what that person had left: a new name makes no difference. People known to the
     room have quotas of their own, wherever they connect from. Peers without a source are inside the
-    host's process and bound by their own quotas only. Rooms at one port share the `strangers`.
+    host's process and bound by their own quotas only. Rooms at one port share the `strangers`, and
+    each has its share of the event loop.
     """
 
     def __init__(self, limits: Limits, strangers: StrangerQuotas | None = None) -> None:
@@ -107,6 +113,9 @@ class Quotas:
         self._volume = Rates(volume, volume * REGAIN)
         self._costs = Rates(MILLISECONDS, MILLISECONDS_REGAINED)
         self.strangers: Final = strangers or StrangerQuotas(limits)
+        self._room_costs: TokenBucket | None = None
+        if strangers is not None:
+            self._room_costs = TokenBucket(ROOM_MILLISECONDS, ROOM_MILLISECONDS_REGAINED)
         self._idle = Rates(volume, volume * REGAIN)
         self._events = TokenBucket(burst * WORK_RATE * ENGINES, rate * WORK_RATE * ENGINES)
         self._bytes = TokenBucket(volume * WRITERS, volume * WRITERS * REGAIN)
@@ -186,7 +195,12 @@ class Quotas:
 
         Strangers wait once, before TLS: the few frames of theirs that are read are charged only.
         """
-        return self._costs.wait(fold_name(peer.name), now) if peer.name else 0.0
+        if not peer.name:
+            return 0.0
+        own = self._costs.wait(fold_name(peer.name), now)
+        if self._room_costs is None or not peer.source:
+            return own
+        return max(own, self._room_costs.wait(now))
 
     def _charge(self, peer: Peer, cost: float, now: float) -> None:
         """Charge milliseconds to a person, whose name is proven, or else to where they are."""
@@ -194,6 +208,8 @@ class Quotas:
             return
         if peer.name:
             self._costs.charge(fold_name(peer.name), now, cost)
+            if self._room_costs is not None:
+                self._room_costs.charge(now, cost)
         else:
             self.strangers.charge(peer.source, cost, now)
 

@@ -50,6 +50,9 @@ WORTH_KEEPING: Final = (
 
 MAX_RECOVERED: Final = 20_000
 
+LOOKUPS: Final = 4
+"""After so many reads from the disk for one frame, its other events have to be sent again."""
+
 
 class EventRecovery:
     """Appends events from members' copies to the log as `RecoveredEvent`, each once.
@@ -65,14 +68,18 @@ class EventRecovery:
         self._limits = limits
 
     def recover(self, peer: Peer, events: tuple[Event, ...], now: float) -> None:
-        """Record the events of a member's copy, in order."""
+        """Record the events of a member's copy, in order; the answer says up to which."""
         state = self._log.state
         muted = fold_name(peer.name) in state.muted
         if not peer.key or muted or state.people[peer.name].role == "observer":
             self._refuse(peer, "not_allowed", "you may not add to this room's past")
             return
-        unproven = 0
+        unproven, taken = 0, 0
+        most = self._log.lookups + LOOKUPS
         for event in events:
+            if taken and self._log.lookups >= most:
+                break
+            taken += 1
             is_change = isinstance(event.body, ChangeBody) and self._is_fit(event)
             if is_change and not self._is_new(event):
                 continue  # later changes may have followed, so it would not be proven now
@@ -82,7 +89,7 @@ class EventRecovery:
             elif not self._recover_one(peer, event, now):
                 return
         if events:
-            self._peers.reply(peer, EventsRecovered(events[-1].seq, unproven))
+            self._peers.reply(peer, EventsRecovered(events[taken - 1].seq, unproven))
 
     def _is_silenced(self, author: str) -> bool:
         """Whether the author of a change may not write in the room now."""

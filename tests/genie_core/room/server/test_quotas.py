@@ -5,7 +5,7 @@ import pytest
 from genie_core.room.protocol.frames import Hello
 from genie_core.room.protocol.limits import WORK_RATE, Limits
 from genie_core.room.server.peers import Peer, Signals, Stage
-from genie_core.room.server.quotas import WRITERS, Quotas
+from genie_core.room.server.quotas import WRITERS, Quotas, StrangerQuotas
 
 LIMITS = Limits(burst=4, per_second=1.0, volume=1600)
 
@@ -233,3 +233,18 @@ def test_strangers_with_many_addresses_of_a_network_leave_those_who_are_known_al
     assert budget.join("fd00:0:0:1::1", 0.0)
     assert budget.join("192.0.2.7", 0.0)
     assert sum(budget.join("fd00::7", 0.0, key="busy") for _ in range(100)) == 30
+
+
+def test_many_members_of_one_room_leave_time_to_the_other_rooms_at_its_port() -> None:
+    strangers = StrangerQuotas(Limits())
+    room, other = Quotas(Limits(), strangers), Quotas(Limits(), strangers)
+    spent = 0.0
+    for each in range(1000):
+        sybil = person(f"m{each % 64}")
+        if not room.pause(sybil, each / 100):
+            room.spend(sybil, 0.01, each / 100)
+            spent += 0.01
+    assert 2.5 < spent < 3.5  # of ten seconds
+    assert room.pause(person("late"), 9.99) > 0.0
+    assert room.pause(person("agent", ""), 9.99) == 0.0
+    assert other.pause(person("m1"), 9.99) == 0.0

@@ -36,7 +36,9 @@ from genie_core.room.protocol.frames import (
     ServerFrame,
 )
 from genie_core.room.protocol.limits import Limits
+from genie_core.room.server.log_window import BATCH_EVENTS
 from genie_core.room.server.peers import Peer
+from genie_core.room.server.recovery import LOOKUPS
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import Phase
 
@@ -274,6 +276,27 @@ def test_what_the_log_has_on_disk_only_is_not_recovered(estate: Estate) -> None:
     ]
     assert not bench.bodies(RecoveredEvent)
     assert shelf.reads == 1
+
+
+def test_one_frame_reads_the_disk_a_few_times_only() -> None:
+    estate = Estate(replace(ROOMY, burst=10_000))
+    for n in range(BATCH_EVENTS * 8):
+        estate.bench.tell(estate.alice, Moderate("unmute" if n % 2 else "mute", "hana"))
+    base = RoomState()
+    for event in estate.bench.written:
+        base.apply(event)
+    shelf = Shelf(estate.bench.written)
+    bench = Bench([], host="alice", key=identity("alice").key, base=base, disk=shelf.read)
+    bob = bench.joined("bob")
+    known = [e for e in estate.bench.written if isinstance(e.body, MemberModerated)]
+    far = known[:: BATCH_EVENTS + 1]
+    shelf.reads = 0
+    assert answers_in(bench.tell(bob, RecoverEvents(tuple(far)))) == [
+        EventsRecovered(far[LOOKUPS - 1].seq)
+    ]
+    assert shelf.reads == LOOKUPS
+    rest = tuple(far[LOOKUPS:])
+    assert answers_in(bench.tell(bob, RecoverEvents(rest))) == [EventsRecovered(far[-1].seq)]
 
 
 def test_nothing_bequeathed_is_no_reason_to_answer(estate: Estate) -> None:
