@@ -42,7 +42,7 @@ from genie_core.storage.atomic import replace_file
 
 ROOM: Final = "room."
 PASSES: Final = "passes."
-"""What the keys of documents begin with; the name of a room's folder follows."""
+"""Prefixes of keys of documents; the name of a room's folder follows."""
 
 MEMBERSHIP: Final = (MemberJoined, MemberLeft, MemberModerated)
 
