@@ -24,7 +24,13 @@ class AsgiServer:
 
     def __init__(self, app: ASGIApp, **options: Any) -> None:
         self._config = uvicorn.Config(
-            app, lifespan="off", log_config=None, access_log=False, server_header=False, **options
+            app,
+            lifespan="off",
+            log_config=None,
+            log_level="error",  # below, it logs addresses, and a line for all that is no request
+            access_log=False,
+            server_header=False,
+            **options,
         )
         self._config.load()
         self._state = ServerState()
@@ -55,8 +61,6 @@ class AsgiServer:
         for connection in list(self._state.connections):
             connection.transport.abort()
         await asyncio.sleep(0)  # aborted transports close their sockets in the next round
-        if self._listening is not None:
-            await self._listening.wait_closed()
 
     def _protocol(self) -> asyncio.Protocol:
         make = self._config.http_protocol_class

@@ -67,10 +67,12 @@ class StoreTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class GuestsTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`[guests]`: the service's own agent for members without one; off by default.
 
-    `model` is written as in the settings.
+    `model` is written as in the settings. `daily_tokens` are the most that its answers in all rooms
+    together may take on one day, by UTC; 0 means no limit.
     """
 
     model: str
+    daily_tokens: Annotated[int, msgspec.Meta(ge=0)] = 1_000_000
 
 
 class WebTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -5,11 +5,13 @@ It only writes: it has no tools, and whatever it asks for is denied, as there is
 
 import asyncio
 import logging
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
+from genie_core.assistant.config import Budget
 from genie_core.errors import GenieError
 from genie_core.room.client.events import RoomEvent
 from genie_core.room.client.model import EngineState, EngineStatus
@@ -21,11 +23,15 @@ from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.security.identity import Identity
 from genie_core.room.state.snapshot import decode_state, encode_state
 from genie_core.room.transport.connection import ClientConnection
+from genie_core.runtime.progress import Usage
 from genie_core.runtime.tasks import start_task
 from genie_core.serve.config import GuestsTable
 from genie_core.serve.served_room import ServedRoom
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings
+
+COUNT: Final = 5.0
+"""Seconds between two looks at the tokens that are used, and at how long no guest is here."""
 
 AGAIN: Final = 5.0
 """Seconds until a room is joined again in which that failed."""
@@ -36,6 +42,13 @@ LINGER: Final = 300.0
 GRACE: Final = 2.0
 """Seconds that it gets to finish an answer."""
 
+DAY: Final = 86_400.0
+
+USED_UP: Final = (
+    "guests are not answered until tomorrow (UTC): the agent for guests has used %d tokens today, "
+    "and guests.daily_tokens is %d"
+)
+
 DENIED: Final = "the service's agent may only write, and no person is there to allow more"
 
 logger = logging.getLogger(__name__)
@@ -45,6 +58,7 @@ class GuestAgents:
     """Joins rooms in which guests are, as their host, with an engine that answers them.
 
     `rooms` are the open ones by their folders. What the model needs is loaded for the first guest.
+    Once a day's tokens are used up, they leave all rooms until the next day.
     """
 
     def __init__(
@@ -54,6 +68,7 @@ class GuestAgents:
         identity: Identity,
         locations: Locations,
         rooms: Mapping[str, ServedRoom],
+        clock: Callable[[], float] = time.time,
     ) -> None:
         settings = Settings(model=table.model, tools=(), servers=(), grace=GRACE)
         profile = Profile.of(name, settings, locations)
@@ -65,6 +80,8 @@ class GuestAgents:
         self._due: dict[str, float] = {}
         self._changed = asyncio.Event()
         self._looking: asyncio.Task[None] | None = None
+        self._quota = DailyTokens(table.daily_tokens, clock)
+        self._used: dict[str, int] = {}
 
     def check(self) -> None:
         """Check the configuration, as far as that takes no SDK. Blocks.
@@ -103,6 +120,31 @@ class GuestAgents:
                 await joined.leave()
             except GenieError:
                 logger.warning("the agent for guests left %s in disorder", room, exc_info=True)
+            self._count(room, joined)
+            self._used.pop(room, None)
+
+    def _count(self, room: str, joined: JoinedRoom) -> None:
+        """Count what the agent in a room has used since it was counted last."""
+        if (controls := joined.engine.controls) is not None:
+            used = controls.allowance.tokens
+            self._quota.spend(used - self._used.get(room, 0))
+            self._used[room] = used
+
+    def _is_used_up(self) -> bool:
+        """Whether no guest is answered today any more."""
+        for id_, joined in self._joined.items():
+            self._count(id_, joined)
+        return self._quota.is_used_up
+
+    async def _rest(self) -> None:
+        """Leave all rooms, because the tokens of the day are used up."""
+        if self._joined:
+            logger.warning(USED_UP, self._quota.used, self._quota.limit)
+        for room in list(self._joined):
+            try:
+                await self.leave(room)
+            except Exception:  # one room's failure must not reach the others
+                logger.exception("the agent for guests failed in %s", room)
 
     def _look_at(self, room: str, delay: float) -> None:
         self._due[room] = asyncio.get_running_loop().time() + delay
@@ -126,16 +168,17 @@ class GuestAgents:
         room = self._rooms.get(id_)
         if room is None:
             return
-        if _has_guests(room):
+        is_needed = _has_guests(room)
+        if self._is_used_up():
+            await self._rest()
+        elif is_needed:
             self._alone.pop(id_, None)
             if id_ not in self._joined:
                 await self._join(id_, room)
-        elif id_ in self._joined:
-            left = self._alone.setdefault(id_, now) + LINGER - now
-            if left > 0:
-                self._look_at(id_, left)
-            else:
-                await self.leave(id_)
+        elif id_ in self._joined and now - self._alone.setdefault(id_, now) >= LINGER:
+            await self.leave(id_)
+        if is_needed or id_ in self._joined:
+            self._look_at(id_, COUNT)
 
     async def _join(self, id_: str, room: ServedRoom) -> None:
         server, saved = room.server, room.saved
@@ -150,10 +193,13 @@ class GuestAgents:
             """Leave the room open, as the service closes it."""
 
         head = server.state.head
+        before = _tokens(server.state.costs.of(self._profile.name))  # counts for the budget, too
+        budget = Budget(tokens=self._quota.left + before if self._quota.limit else 0)
+        profile = replace(self._profile, config=replace(self._profile.config, budget=budget))
         config = room_config(
-            self._profile,
+            profile,
             connector,
-            _denying(engine_for(self._profile, place, lambda: joined.state)),
+            _denying(engine_for(profile, place, lambda: joined.state)),
             {
                 "identity": self._identity,
                 "token": server.host_token,
@@ -167,7 +213,40 @@ class GuestAgents:
         joined = JoinedRoom(self._profile.name, _note, config)
         joined.replay((), decode_state(encode_state(server.state)))
         await joined.start()
-        self._joined[id_] = joined
+        self._joined[id_], self._used[id_] = joined, before
+
+
+class DailyTokens:
+    """Counts the tokens of a day, by UTC, against a limit; 0 is none."""
+
+    def __init__(self, limit: int, clock: Callable[[], float] = time.time) -> None:
+        self.limit: Final = limit
+        self._clock = clock
+        self._day = clock() // DAY
+        self._used = 0
+
+    @property
+    def used(self) -> int:
+        """How many were used today."""
+        if (today := self._clock() // DAY) != self._day:
+            self._day, self._used = today, 0
+        return self._used
+
+    @property
+    def left(self) -> int:
+        """How many may still be used today; 0 without a limit."""
+        return max(0, self.limit - self.used)
+
+    @property
+    def is_used_up(self) -> bool:
+        return self.limit > 0 and self.left == 0
+
+    def spend(self, tokens: int) -> None:
+        self._used = self.used + tokens
+
+
+def _tokens(usage: Usage) -> int:
+    return usage.input_tokens + usage.output_tokens
 
 
 def _has_guests(room: ServedRoom) -> bool:

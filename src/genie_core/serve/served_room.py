@@ -9,7 +9,7 @@ from functools import partial
 from typing import Final
 
 from genie_core.room.open.files import blobs_of
-from genie_core.room.open.saved_room import make_own, open_held
+from genie_core.room.open.saved_room import NotYours, make_own, open_held
 from genie_core.room.participant.presence import PASSES_NAME, HostPresence, InviteTokenFile
 from genie_core.room.protocol.address import Address
 from genie_core.room.protocol.events import (
@@ -31,7 +31,7 @@ from genie_core.room.server.server import RoomServer
 from genie_core.runtime.tasks import start_task
 from genie_core.serve.config import ServeConfig
 from genie_core.serve.disk_quota import DiskQuota
-from genie_core.serve.errors import NotSaved
+from genie_core.serve.errors import NotSaved, RoomUnavailable
 from genie_core.serve.shared_invites import SharedInviteTokens
 from genie_core.serve.stores.cached_log import CachedLog
 from genie_core.serve.stores.store import SharedStore
@@ -39,6 +39,11 @@ from genie_core.sessions.log.writer import OpenedLog
 from genie_core.sessions.metadata import SessionMetadata, encode_metadata
 from genie_core.sessions.session import SavedSession
 from genie_core.storage.atomic import replace_file
+
+ANOTHER_KEY: Final = (
+    "the service had another key when it hosted this room; give it that key back, as `key` in "
+    "serve.toml or from a backup"
+)
 
 ROOM: Final = "room."
 PASSES: Final = "passes."
@@ -110,9 +115,12 @@ class ServedRoom:
             file = await _open_passes(saved, host.store)
             resources.push_async_callback(file.aclose)
             passes = await asyncio.to_thread(file.load)
-            copied, founding = await asyncio.to_thread(
-                make_own, saved, opened, host.name, host.identity
-            )
+            try:
+                copied, founding = await asyncio.to_thread(
+                    make_own, saved, opened, host.name, host.identity
+                )
+            except NotYours as error:
+                raise RoomUnavailable(ANOTHER_KEY) from error
             record, limits, cache = saved.metadata, host.config.room, opened.log
             if host.store is not None:  # before the log has the room's first event
                 await share_record(saved, host.store)

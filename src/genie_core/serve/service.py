@@ -124,6 +124,17 @@ class Service:
         return self._shards.held if self._shards is not None else frozenset()
 
     @property
+    def stands_by(self) -> bool:
+        """Whether another machine hosts the rooms, or none does yet."""
+        return self._shards is not None and not self._shards.held
+
+    @property
+    def given_addresses(self) -> tuple[Address, ...]:
+        """The addresses that members are given."""
+        port = self.address.port
+        return self.host.addresses or tuple(Address(host, port) for host in self._hosts)
+
+    @property
     def identity(self) -> Identity:
         return self.host.identity
 
@@ -531,6 +542,9 @@ class Service:
                 "with [store], all machines need the same key and certificate: give them as `key` "
                 "and `certificate`"
             )
+        for given in filter(None, (config.key, config.certificate)):
+            if not given.exists():
+                logger.warning("%s is missing; a new one is made there", given)
         if config.key is not None:
             identity = load_identity(config.key)
         else:

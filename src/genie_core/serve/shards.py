@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -31,6 +31,9 @@ AGAIN: Final = 0.25
 
 LAYOUT: Final = "layout"
 """The key of the document that says how rooms are spread."""
+
+STUBBORN: Final = 0.2
+"""Seconds after which a task that did not end is cancelled again."""
 
 ELSEWHERE: Final = "another machine of this service hosts this room now"
 
@@ -97,11 +100,8 @@ class Shards:
 
     async def stop(self) -> None:
         """Ask for no more leases and open no more rooms; leases that are held stay so."""
-        for tasks in (self._tasks, set(self._watches.values())):
-            for task in tasks:
-                task.cancel()
-            if tasks:
-                await asyncio.wait(tasks)
+        for tasks in (self._tasks, self._watches.values()):
+            await _ended(tasks)
 
     async def release(self) -> None:
         """Give up all leases; call it after `stop`, once the rooms are closed."""
@@ -143,7 +143,7 @@ class Shards:
         finally:
             hosting.cancel()
         del self._held[shard]
-        logger.warning("the lease of shard %d is lost: another machine hosts it", shard)
+        logger.warning("the lease of shard %d is lost; its rooms are closed here", shard)
         await self._service.drop_rooms(partial(self._is_in, shard))
         await asyncio.wait([hosting])
         await self._service.drop_rooms(partial(self._is_in, shard))
@@ -212,3 +212,16 @@ def _put_folder(sessions: Path, room: str, record: bytes) -> SavedSession:
         replace_file(folder / METADATA_NAME, record)
         sync_folder(sessions)
     return SavedSession.load(folder)
+
+
+async def _ended(tasks: Iterable[asyncio.Task[None]]) -> None:
+    """Cancel tasks and wait for their end.
+
+    They are cancelled again until they end: before Python 3.12, `asyncio.wait_for`, by which nats-py
+    waits for an answer, ignores being cancelled while the answer arrives.
+    """
+    running = set(tasks)
+    while running:
+        for task in running:
+            task.cancel()
+        _, running = await asyncio.wait(running, timeout=STUBBORN)

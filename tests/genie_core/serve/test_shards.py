@@ -31,6 +31,15 @@ from genie_core.room.security.invite import read_invite
 from genie_core.room.server.file_requests import FileJob
 from genie_core.room.transport.connection import ClientConnection
 from genie_core.room.transport.websocket import tls_connect
+from genie_core.serve.admin.administration import Administration
+from genie_core.serve.admin.requests import (
+    ArchiveRoom,
+    Failed,
+    GetStatus,
+    ListRooms,
+    RoomList,
+    Status,
+)
 from genie_core.serve.config import ServeConfig
 from genie_core.serve.errors import CannotServe, NoSuchRoom, RoomUnavailable
 from genie_core.serve.served_room import ServedRoom
@@ -140,6 +149,23 @@ async def test_a_stand_by_goes_on_when_the_other_machine_stops(tmp_path: Path) -
         bob = await visits.enter_async_context(joining(invite, "bob"))
         await bob.seen.until(lambda seen: seen.texts == ["before", "after"])
         assert bob.seen.events == ann.seen.events
+
+
+async def test_a_stand_by_tells_administrators_that_another_machine_hosts(tmp_path: Path) -> None:
+    async with machines(tmp_path) as both, both.serving("a") as first:
+        await hosting_all(first)
+        await first.create("Garden")
+        async with both.serving("b") as second:
+            asked = Administration(second, lambda: None)
+            status = await asked.answer(GetStatus(), "ann")
+            assert isinstance(status, Status)
+            assert status.addresses == tuple(map(str, both.config("a").addresses))
+            listed = await asked.answer(ListRooms(), "ann")
+            assert isinstance(listed, RoomList)
+            assert listed.stands_by
+            refused = await asked.answer(ArchiveRoom("Nowhere"), "ann")
+            assert isinstance(refused, Failed)
+            assert "another machine of this service hosts rooms now" in refused.text
 
 
 async def test_a_room_to_which_another_process_wrote_is_opened_anew(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ class Copies:
             record = listing.metadata
             if record is not None and way.wanted and hash_in(record.id) == way.wanted:
                 return f"This invite is for {room}. A copy of it is here: {listing.id}"
-        return f"This invite is for {room}. No copy of it is here yet."
+        return f"This invite is for {room}, which is new on this machine."
 
     def met(self, error: KnownRoom | SessionInUse) -> SavedSession | None:
         """Return the copy that continues with this host, or that another terminal has just created.

@@ -28,7 +28,13 @@ from genie_core.runtime.extras import imports_of
 from genie_core.runtime.tasks import start_task
 from genie_core.serve.config import StoreTable
 from genie_core.serve.stores.folder_objects import FolderObjects
-from genie_core.serve.stores.store import Objects, StoreUnavailable, UnsafeStore, check_dense
+from genie_core.serve.stores.store import (
+    Objects,
+    StoreUnavailable,
+    UnsafeStore,
+    cause,
+    check_dense,
+)
 from genie_core.sessions.log.format import Damaged, decode_line, encode_line
 from genie_core.storage.atomic import create_file, write_whole
 from genie_core.storage.blobs import check_digest
@@ -668,7 +674,7 @@ class _Database:
             text = " ".join((error.args or ("",))[0].split()) or type(error).__name__
             raise StoreUnavailable(f"PostgreSQL refuses: {text}") from None
         except (asyncpg.InterfaceError, asyncpg.InternalClientError, *also) as error:
-            raise StoreUnavailable(f"PostgreSQL is out of reach: {summary(error)}") from None
+            raise StoreUnavailable(f"PostgreSQL is out of reach: {cause(error)}") from None
 
 
 def _options(table: StoreTable) -> dict[str, Any]:

@@ -38,6 +38,7 @@ from genie_core.serve.errors import CannotServe
 from genie_core.serve.web.hardening import HEAD_TIMEOUT, HEADERS, PromptHttp, TabSocket
 from genie_core.serve.web.links import LONGEST_VISIT, Visit, Visits, WebLink, WebLinks
 from genie_core.serve.web.visitor import Tab, Visitor, WebRole, WebRoom
+from genie_core.storage.atomic import reason
 from genie_core.text.safe import visible_line
 
 PAGE: Final = {
@@ -117,6 +118,7 @@ class WebGateway:
         self._clock = clock
         self._links = WebLinks()
         self._visits = Visits()
+        self._entering: set[Visitor] = set()
         self._guesses = Rates(GUESSES, GUESSES / GUESS_PERIOD)
         self._entries = Rates(ENTRIES, ENTRIES_PER_SECOND)
         self._origins: frozenset[str] = frozenset()
@@ -166,7 +168,7 @@ class WebGateway:
         if server is None:
             return
         server.shut()
-        here = [each.visitor for each in self._visits]
+        here = [*(each.visitor for each in self._visits), *self._entering]
         if here:
             leaving = [start_task(each.leave(reason)) for each in here]
             await asyncio.wait(leaving)
@@ -267,11 +269,14 @@ class WebGateway:
         if not self._links.take(link, self._clock()):
             return _error(403, NO_LINK)
         visitor = Visitor(link.room, name, link.role, link.ticket)
+        self._entering.add(visitor)
         try:
             await visitor.enter()
         except RoomError as error:
             self._links.give_back(link)
             return _error(409, str(error))
+        finally:
+            self._entering.discard(visitor)
         if not self._links.keep(link) or self._server is None:
             await visitor.leave()
             return _error(403, NO_LINK)
@@ -477,7 +482,7 @@ def _bind(table: WebTable) -> socket.socket:
         return socket.create_server((table.host, table.port), family=family)
     except OSError as error:
         where = f"{table.host}:{table.port}"
-        raise CannotServe(f"the page can't be served at {where}: {error.strerror}") from error
+        raise CannotServe(f"the page can't be served at {where}: {reason(error)}") from error
 
 
 def _read(name: str) -> bytes:

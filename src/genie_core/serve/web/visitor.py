@@ -30,7 +30,7 @@ from genie_core.room.transport.dialer import Dialer
 from genie_core.room.transport.rate import TokenBucket
 from genie_core.room.transport.websocket import tls_connect
 from genie_core.runtime.tasks import start_task
-from genie_core.serve.web.entries import Member, members_of, message_entry
+from genie_core.serve.web.entries import message_entry
 from genie_core.serve.web.feed import KEPT, RoomFeed
 from genie_core.text.safe import visible, visible_line
 
@@ -103,7 +103,7 @@ class Update(msgspec.Struct, frozen=True, omit_defaults=True):
     reset: bool = False
     entries: tuple[msgspec.Raw, ...] = ()
     gone: tuple[int, ...] = ()
-    members: tuple[Member, ...] | None = None
+    members: msgspec.Raw | None = None
     status: Status | None = None
     streams: tuple[Streamed, ...] = ()
     typing: tuple[str, ...] = ()
@@ -114,7 +114,8 @@ class Update(msgspec.Struct, frozen=True, omit_defaults=True):
     def is_empty(self) -> bool:
         """Whether there is nothing to tell."""
         told = self.entries, self.gone, self.streams, self.typing, self.sent, self.notices
-        return not (any(told) or self.reset or self.title or self.members or self.status)
+        is_greeting = self.reset or self.title or self.members is not None
+        return not (any(told) or is_greeting or self.status)
 
 
 class Tab:
@@ -130,7 +131,7 @@ class Tab:
         self.changed = asyncio.Event()
         self.changed.set()
         self.pace = TokenBucket(BURST, PER_SECOND)
-        self.members: tuple[Member, ...] | None = None
+        self.members: msgspec.Raw | None = None
         self.status: Status | None = None
         self.greeting: tuple[str, str] | None = None
         self.streamed: dict[int, int] = {}
@@ -466,7 +467,7 @@ class Visitor:
         if is_new:
             tab.feed, tab.since, tab.floor = feed.id, 0, feed.dropped
         entries, gone = self._entries(tab)
-        members, greeting = members_of(state), (visible_line(state.title), self.name)
+        members, greeting = feed.members, (visible_line(state.title), self.name)
         title, name = greeting if greeting != tab.greeting else ("", "")
         update = Update(
             feed.id,

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -320,6 +321,16 @@ async def test_a_connection_with_half_a_second_request_is_dropped(
     writer.close()
 
 
+async def test_a_visit_logs_no_address(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    bob = Browser(site.gateway.link(site.room))
+    await bob.enter("bob")
+    async with bob.tab() as tab:
+        await tab.recv()
+    logged = [each for each in caplog.records if not each.name.startswith("httpx")]
+    assert not [each for each in logged if "127.0.0.1" in each.getMessage()]
+
+
 async def test_what_is_no_request_is_answered_with_the_headers(site: Site) -> None:
     host = site.gateway.url.partition("//")[2]
     reader, writer = await asyncio.open_connection(*host.split(":"))
@@ -519,6 +530,21 @@ async def test_stopping_lets_all_visitors_leave(site: Site) -> None:
         await site.ear.until(lambda: not site.ann.state.people["bob"].present)
         with pytest.raises(ConnectionClosed):
             await until(tab, lambda _: False)
+
+
+async def test_stopping_waits_for_nobody_who_is_on_the_way_in(monkeypatch: Any) -> None:
+    monkeypatch.setattr(module, "LEAVING", DEADLINE)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        gateway = WebGateway(LOCAL)
+        await gateway.start()
+        link = gateway.link(WebRoom(route_of(f":{silent.getsockname()[1]}")))
+        entering = asyncio.create_task(Browser(link).enter("bob"))
+        async with asyncio.timeout(DEADLINE):
+            while not gateway._entering:
+                await asyncio.sleep(0.01)
+        async with asyncio.timeout(visitor.ENTERING / 2):
+            await gateway.stop()
+        assert (await entering).status_code == 403
 
 
 @pytest.mark.parametrize(

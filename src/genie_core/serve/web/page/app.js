@@ -2,14 +2,14 @@
 // A room in a browser. Text of people and agents is only ever set as the text of a node.
 
 const $ = (id) => document.getElementById(id);
-const RETRY_FIRST = 500, RETRY_LONGEST = 10000, TYPING_EVERY = 2000, TYPING_SHOWN = 4000, MOST_ENTRIES = 600;
+const RETRY_FIRST = 500, RETRY_LONGEST = 10000, TYPING_EVERY = 2000, TYPING_SHOWN = 4000, MOST_ENTRIES = 600, MANY = 5;
 const [link, secret] = location.hash.slice(1).split(".");
 
 const room = {
   feed: "", since: 0, name: "", role: "", members: [], mostChars: 0,
   entries: new Map(), elements: new Map(), streams: new Map(), pending: new Map(), typing: new Map(),
 };
-let socket = null, retries = 0, retryTimer = 0, ended = true, replyTo = 0, lastTyping = 0, isWelcome = false;
+let socket = null, retries = 0, retryTimer = 0, ended = true, replyTo = 0, lastTyping = 0, isWelcome = false, liveTimer = 0;
 
 // -- nodes
 
@@ -304,7 +304,7 @@ function apply(update) {
   for (const entry of entries) room.typing.delete(entry.by);
   drawTyping();
   if (update.notices) announce(update.notices[update.notices.length - 1]);
-  if (entries.length && !isWelcome) welcome();
+  if (entries.length && (!isWelcome || (entries.length > MANY && isQuiet()))) welcome();
   if (wasAtEnd) trim();
   if (wasAtEnd || update.reset) toEnd();
   else if (entries.some((entry) => entry.type !== "notice")) $("newer").hidden = false;
@@ -335,7 +335,12 @@ function welcome() {
   // What was said before is there to read, and is not read out.
   isWelcome = true;
   $("earlier").hidden = room.entries.has(1);
-  setTimeout(() => { $("log").setAttribute("aria-live", "polite"); }, 1000);
+  clearTimeout(liveTimer); // a long past comes in several updates
+  liveTimer = setTimeout(() => { $("log").setAttribute("aria-live", "polite"); }, 1000);
+}
+
+function isQuiet() {
+  return $("log").getAttribute("aria-live") === "off";
 }
 
 function showStatus(status) {
