@@ -1,4 +1,4 @@
-"""What a backup of a running service costs its members, and whether it has all that was acknowledged.
+"""Measure what a backup of a running service costs its members, and whether it is complete.
 
 A service with rooms, whose members write at a steady rate: the time until each has its own message
 back, without a backup and while one after the other is written. The last one is restored, and must

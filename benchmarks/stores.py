@@ -1,4 +1,4 @@
-"""How fast events are durable in a room's log: in a file, in NATS and in PostgreSQL.
+"""Measure how fast events are durable in a room's log: in a file, in NATS and in PostgreSQL.
 
 For each: single events and groups in one room, many rooms that write at once, and another machine
 that catches up. All servers run on this machine, so the network between real ones is missing and

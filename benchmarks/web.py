@@ -1,4 +1,4 @@
-"""What guests in a browser cost: memory of the gateway per visitor, and delay of a message.
+"""Measure guests in a browser: memory of the gateway per visitor, and delay of a message.
 
 The gateway is a process of its own before a room in this one; visitors are WebSockets without a
 browser. A guest at a terminal of their own, which is what a terminal in a browser would be, is

@@ -1,1 +1,1 @@
-"""What a service with many rooms takes, and what a burst in one room does to the others."""
+"""The cost of a service with many rooms, and of a burst in one room for the others."""

@@ -90,7 +90,7 @@ class WebTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ServeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How a service is run.
+    """The configuration of a service.
 
     `listen` is the interface, "" for all; `addresses` are those that members are given, by default
     the machine's own. `admins` are keys that may administer over the network. `ops` is the

@@ -54,7 +54,7 @@ class DiskQuota:
 
 
 class RoomShare:
-    """What one room takes."""
+    """The bytes that one room takes."""
 
     def __init__(self, quota: DiskQuota, limit: int) -> None:
         self._quota = quota

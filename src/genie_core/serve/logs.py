@@ -15,10 +15,10 @@ from genie_core.room.transport.rate import TokenBucket
 from genie_core.text.safe import visible_line
 
 LEVELS: Final = {"": logging.WARNING, "genie_core": logging.INFO, "genie_tui": logging.INFO}
-"""What libraries say is logged from a warning on."""
+"""Libraries are logged from a warning on."""
 
 FIELDS: Final = ("room", "rooms", "members", "connections", "left_out")
-"""What a record may say beside its text, by `extra`."""
+"""The fields that a record may have beside its text, by `extra`."""
 
 EVENT_CHARS: Final = 2_000
 EXCEPTION_CHARS: Final = 16_000
@@ -26,7 +26,7 @@ EXCEPTION_CHARS: Final = 16_000
 
 LINES_AT_ONCE: Final = 20
 LINES_PER_SECOND: Final = 0.2
-"""How often one line of the program logs: strangers may cause some lines as often as they like."""
+"""Limits for each line of the program, since strangers may cause some as often as they like."""
 
 
 @contextmanager

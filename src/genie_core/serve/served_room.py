@@ -47,7 +47,7 @@ ANOTHER_KEY: Final = (
 
 ROOM: Final = "room."
 PASSES: Final = "passes."
-"""What the keys of documents begin with; the name of a room's folder follows."""
+"""Prefixes of keys of documents; the name of a room's folder follows."""
 
 MEMBERSHIP: Final = (MemberJoined, MemberLeft, MemberModerated)
 

@@ -14,7 +14,7 @@ PORTS_TO_TRY: Final = 20
 
 LOOPBACK: Final = "127.0.0.1"
 ALL_INTERFACES: Final = ("", "0.0.0.0", "::")  # noqa: S104 - compared with, not bound to
-"""What a program listens at to be reached by all addresses of its machine."""
+"""The hosts to listen at for connections to all addresses of the machine."""
 
 
 _FORM: Final = re.compile(

@@ -92,7 +92,7 @@ def complete_files(blobs: BlobStore, files: Iterable[FileRef], now: float) -> di
 
 
 class FileSpace(Protocol):
-    """What the files of a room may take beside its own limits; sizes are in bytes."""
+    """A limit on the files of a room beside its own ones; sizes are in bytes."""
 
     def note_files(self, size: int) -> None:
         """Record the size of all files, of those that are being sent, too."""

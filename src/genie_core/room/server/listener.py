@@ -241,6 +241,6 @@ class RoomListener:
 
     @property
     def _only(self) -> ServeFirst | None:
-        """What serves the only room, if there is just one."""
+        """Return the handler of the only room, if there is just one."""
         served = [each for each in self._rooms.values() if not isinstance(each, FrameRefused)]
         return served[0] if len({*served}) == 1 else None

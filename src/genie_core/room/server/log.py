@@ -1,4 +1,4 @@
-"""What a room needs from its log: a file, or a log that another machine can continue."""
+"""The log of a room, as the room uses it: a file, or one that another machine can continue."""
 
 from collections.abc import Sequence
 from typing import Protocol

@@ -1,4 +1,4 @@
-"""What a service does for its administrators."""
+"""Answers to the requests of a service's administrators."""
 
 import asyncio
 import logging

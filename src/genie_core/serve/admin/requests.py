@@ -1,4 +1,4 @@
-"""What an administrator asks of a service, and the answers: one JSON object each."""
+"""Requests of administrators to a service, and the answers: one JSON object each."""
 
 from typing import Annotated, Final, TypeAlias, TypeVar
 
@@ -29,7 +29,7 @@ class Request(
     forbid_unknown_fields=True,
     omit_defaults=True,
 ):
-    """What an administrator asks; `request` is its tag.
+    """A request of an administrator; `request` is its tag.
 
     `room` is the id of a room or its title, or the beginning of one of them that no other room has.
     """
@@ -179,7 +179,7 @@ class Failed(Answer, tag="failed", frozen=True):
 
 
 class Status(Answer, tag="status", frozen=True):
-    """How the service is doing; times are in seconds.
+    """The state of the service; times are in seconds.
 
     It listens at `address`, and members are given `addresses`. `pin` is the fingerprint of its
     certificate, `key` the service's key. `store` describes what machines share, and `shards` the

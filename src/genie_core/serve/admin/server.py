@@ -1,4 +1,4 @@
-"""How administrators reach a service: by a socket of its machine, or over its port."""
+"""Connections of administrators: by a socket of the service's machine, or over its port."""
 
 import asyncio
 import logging

@@ -28,7 +28,13 @@ from genie_core.runtime.extras import imports_of
 from genie_core.runtime.tasks import start_task
 from genie_core.serve.config import StoreTable
 from genie_core.serve.stores.folder_objects import FolderObjects
-from genie_core.serve.stores.store import Objects, StoreUnavailable, UnsafeStore, cause
+from genie_core.serve.stores.store import (
+    Objects,
+    StoreUnavailable,
+    UnsafeStore,
+    cause,
+    check_dense,
+)
 from genie_core.sessions.log.format import Damaged, decode_line, encode_line
 from genie_core.storage.atomic import create_file, write_whole
 from genie_core.storage.blobs import check_digest
@@ -280,10 +286,7 @@ class PostgresLog:
         for event in events:
             if event.seq == self._head and self._last not in (None, event):
                 raise ValueError(f"event {event.seq} is another one than in the store")
-        fresh = [event.seq for event in events if event.seq > self._head]
-        for seq, found in enumerate(fresh, self._head + 1):
-            if found != seq:
-                raise ValueError(f"event {found} does not follow event {seq - 1} in the store")
+        check_dense(events, self._head)
 
     async def _write(self, events: Sequence[Event]) -> None:
         """Write as many events as one row takes; they follow `head`."""

@@ -14,6 +14,14 @@ def shard_of(room: str, shards: int) -> int:
     return int.from_bytes(hashlib.sha256(room.encode()).digest()[:8]) % shards
 
 
+def check_dense(events: Sequence[Event], head: int) -> None:
+    """Raise `ValueError` if those of the events that follow `head` leave a gap."""
+    fresh = [event.seq for event in events if event.seq > head]
+    for seq, found in enumerate(fresh, head + 1):
+        if found != seq:
+            raise ValueError(f"event {found} does not follow event {seq - 1} in the store")
+
+
 class StoreUnavailable(GenieError, OSError):
     """The store does not answer, or refuses; the same call can be tried again.
 

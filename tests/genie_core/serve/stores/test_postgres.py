@@ -262,7 +262,6 @@ async def test_a_large_log_is_read_in_parts(place: Place) -> None:
             await log.append(make_events(9, first + 200)[first - 9 :])
     parts = [part async for part in place.connect().log("room1").read(0)]
     assert len(parts) > 4
-    assert max(len(part[0].body.text) for part in parts) > 0  # type: ignore[union-attr]
     assert [event.seq for part in parts for event in part] == list(range(1, log.head + 1))
 
 

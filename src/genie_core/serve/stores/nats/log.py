@@ -22,7 +22,7 @@ from genie_core.serve.stores.nats.connection import (
     read_messages,
     unavailable,
 )
-from genie_core.serve.stores.store import StoreUnavailable
+from genie_core.serve.stores.store import StoreUnavailable, check_dense
 from genie_core.sessions.log.format import Damaged, decode_line, encode_line
 
 WRITER: Final = "Genie-Writer"
@@ -86,7 +86,7 @@ class NatsLog:
         async with self._turn:
             if self._closed:
                 raise ValueError("the log is closed")
-            _check_dense(events, self._head)
+            check_dense(events, self._head)
             until = asyncio.get_running_loop().time() + INSISTING
             while fresh := [event for event in events if event.seq > self._head]:
                 await self._write(fresh, until)
@@ -257,11 +257,3 @@ def _written(sequence: int, headers: dict[str, str], stream: str) -> Written:
         raise StoreUnavailable(
             f"message {sequence} of the stream {stream} in NATS was written by another program"
         ) from error
-
-
-def _check_dense(events: Sequence[Event], head: int) -> None:
-    """Refuse events that leave a gap."""
-    fresh = [event.seq for event in events if event.seq > head]
-    for seq, found in enumerate(fresh, head + 1):
-        if found != seq:
-            raise ValueError(f"event {found} does not follow event {seq - 1} in the store")
