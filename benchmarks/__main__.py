@@ -10,7 +10,6 @@ from benchmarks import (
     proofs,
     screen,
     service_backup,
-    shared_logs,
     start,
     stores,
     tool_definitions,
@@ -42,7 +41,6 @@ ALL = {
     "holding": holding.main,
     "service_backup": service_backup.main,
     "stores": stores.main,
-    "shared_logs": shared_logs.main,
     "tool_servers": tool_servers.main,
     "web": web.main,
 }

@@ -1,32 +1,38 @@
-"""How fast events are durable in the file log and in the stores that machines share.
+"""How fast events are durable in a room's log: in a file, in NATS and in PostgreSQL.
 
-For each: one room that writes one event after the other, many rooms that do so at once, and reading
-a room that another machine wrote. Servers are yours to start: name them by --postgres and --nats.
+For each: single events and groups in one room, many rooms that write at once, and another machine
+that catches up. All servers run on this machine, so the network between real ones is missing and
+their disks are one; each syncs before it answers.
 """
 
 import argparse
 import asyncio
 import tempfile
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
-from typing import Protocol
-from uuid import uuid4
+from typing import Final, TypeAlias
 
-from benchmarks.sessions.lore import conversation
-from genie_core.room.protocol.events import Event
+import pytest
+from tests.nats_servers import NatsServers
+from tests.postgres_server import running_postgres
+
+from benchmarks.engine.figures import percentile
+from genie_core.room.server.log import Log
 from genie_core.serve.config import StoreTable
+from genie_core.serve.stores.cached_log import CachedLog
 from genie_core.serve.stores.opening import open_store
 from genie_core.sessions.log.writer import EventLog
+from genie_core.testing.contract.log import make_events
 
-LENGTH = 20_000
-"""Events of the room that is read."""
+GROUP: Final = 100
+EACH: Final = 10
+"""Events of each room that writes beside others."""
 
-GROUP = 100
-
-
-class WrittenLog(Protocol):
-    async def append(self, events: Sequence[Event]) -> None: ...
+Opener: TypeAlias = Callable[[str], AbstractAsyncContextManager[Log]]
+"""Opens the log of a room as a machine has it that has not read it before."""
 
 
 def main(arguments: Sequence[str] = ()) -> int:
@@ -35,93 +41,89 @@ def main(arguments: Sequence[str] = ()) -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--postgres", metavar="URL", help="of a database that may be written to")
-    parser.add_argument("--nats", metavar="URL", help="of a server with JetStream")
-    parser.add_argument("--rooms", type=int, default=200, metavar="N")
-    parser.add_argument("--events", type=int, default=500, metavar="N", help="of the one room")
+    parser.add_argument("--appends", type=int, default=300, help="single events, and groups")
+    parser.add_argument("--rooms", type=int, default=200, help="that write at once")
     options = parser.parse_args(list(arguments))
-    print(f"{'':10}{'p50':>9}{'p99':>9}{'rooms at once':>18}{'reading':>18}")
-    asyncio.run(_measure_files(options.rooms, options.events))
-    for kind in ("postgres", "nats"):
-        if url := getattr(options, kind):
-            asyncio.run(_measure_store(StoreTable(kind, (url,), replicas=1), options))
+    asyncio.run(_run(options.appends, options.rooms))
     return 0
 
 
-async def _measure_files(rooms: int, events: int) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        logs: dict[str, EventLog] = {}
-
-        def log(room: str) -> EventLog:
-            opened = logs.get(room) or EventLog.open(Path(folder) / room / "events.jsonl").log
-            return logs.setdefault(room, opened)
-
-        async def read(room: str) -> int:
-            found = 0
-            while part := await asyncio.to_thread(log(room).read, found, 1_000):
-                found += len(part)
-            return found
-
-        await _measure("files", log, read, rooms, events)
-        for each in logs.values():
-            each.close()
+async def _run(appends: int, rooms: int) -> None:
+    print(
+        f"{'events':16}{'p50':>10}{'p99':>10}{'in groups':>12}{'all rooms':>12}{'catching up':>13}"
+    )
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        await _measure("file", partial(_file, folder / "file"), appends, rooms)
+        for count in (1, 3):
+            async with NatsServers(folder / f"nats-{count}", count) as servers:
+                await _on_store(f"NATS, {count} servers", servers.table(), folder, appends, rooms)
+        try:
+            with running_postgres() as server:
+                await _on_store("PostgreSQL", server.table(), folder, appends, rooms)
+        except pytest.skip.Exception as missing:
+            print(f"PostgreSQL: {missing.msg}")
 
 
-async def _measure_store(table: StoreTable, options: argparse.Namespace) -> None:
+async def _on_store(what: str, table: StoreTable, folder: Path, appends: int, rooms: int) -> None:
     store = await open_store(table)
-    mark = uuid4().hex[:8]
-    names: set[str] = set()
+    opened = 0
 
-    def name(room: str) -> str:
-        names.add(f"{mark}-{room}")
-        return f"{mark}-{room}"
-
-    async def read(room: str) -> int:
-        groups: AsyncGenerator[Sequence[Event]] = store.log(name(room)).read(0)
-        return sum([len(group) async for group in groups])
+    @asynccontextmanager
+    async def log(room: str) -> AsyncIterator[Log]:
+        nonlocal opened
+        opened += 1  # each time another machine, whose copy is empty
+        path = folder / what / str(opened) / "events.jsonl"
+        log, _ = await CachedLog.open(store.log(room), path)
+        yield log
+        await log.aclose()
 
     try:
-        await _measure(
-            table.kind, lambda room: store.log(name(room)), read, options.rooms, options.events
-        )
+        await _measure(what, log, appends, rooms)
     finally:
-        for each in names:
-            await store.remove_log(each)
         await store.aclose()
 
 
-async def _measure(
-    kind: str,
-    log: Callable[[str], WrittenLog],
-    read: Callable[[str], Awaitable[int]],
-    rooms: int,
-    events: int,
-) -> None:
-    lore = list(conversation(max(events, LENGTH)))
-    times = await _write(log("one"), lore[:events], 1)
+@asynccontextmanager
+async def _file(folder: Path, room: str) -> AsyncIterator[Log]:
+    with EventLog.open(folder / room / "events.jsonl").log as log:
+        yield log
+
+
+async def _measure(what: str, opened: Opener, appends: int, rooms: int) -> None:
+    async with opened("one") as log:
+        single = [await _append(log, 1) for _ in range(appends)]
+        groups = sum([await _append(log, GROUP) for _ in range(appends)])
+        written = log.head
     began = time.perf_counter()
-    await asyncio.gather(*(_write(log(f"room{number}"), lore[:10], 1) for number in range(rooms)))
-    at_once = rooms * 10 / (time.perf_counter() - began)
-    await _write(log("long"), lore[:LENGTH], GROUP)
-    began = time.perf_counter()
-    count = await read("long")
-    reading = count / (time.perf_counter() - began)
+    async with opened("one") as log:
+        found = 0
+        while part := await asyncio.to_thread(log.read, found, 1_000):
+            found += len(part)
+    catching_up = time.perf_counter() - began
+    if found != written:
+        raise RuntimeError(f"{what} has {found} of {written} events")
+    async with AsyncExitStack() as resources:
+        logs = [await resources.enter_async_context(opened(f"room{n}")) for n in range(rooms)]
+        began = time.perf_counter()
+        await asyncio.gather(*map(_write_some, logs))
+        at_once = time.perf_counter() - began
     print(
-        f"{kind:10}{_at(times, 0.5):>6.1f} ms{_at(times, 0.99):>6.1f} ms"
-        f"{at_once:>9,.0f} events/s{reading:>9,.0f} events/s",
+        f"{what:16}{1_000 * percentile(single, 50):>7.1f} ms{1_000 * percentile(single, 99):>7.1f} ms"
+        f"{appends * GROUP / groups:>10,.0f}/s{rooms * EACH / at_once:>10,.0f}/s"
+        f"{found / catching_up:>11,.0f}/s",
         flush=True,
     )
 
 
-async def _write(log: WrittenLog, events: Sequence[Event], size: int) -> list[float]:
-    """Write events in groups; return how long each took."""
-    times = []
-    for first in range(0, len(events), size):
-        began = time.perf_counter()
-        await log.append(events[first : first + size])
-        times.append(time.perf_counter() - began)
-    return times
+async def _write_some(log: Log) -> None:
+    for _ in range(EACH):
+        await _append(log, 1)
 
 
-def _at(times: list[float], share: float) -> float:
-    return sorted(times)[int(len(times) * share)] * 1_000
+async def _append(log: Log, count: int) -> float:
+    """Append so many events; return the seconds until they were durable."""
+    events = make_events(log.head + 1, log.head + 1 + count, text="x" * 100)
+    began = time.perf_counter()
+    await log.append(events)
+    return time.perf_counter() - began

@@ -290,6 +290,30 @@ async def _stored(drill: Drill[S]) -> list[Event]:
         await store.aclose()
 
 
+async def kill_sequencers(drill: Drill[S], times: int) -> None:
+    """Kill the process that hosts, so that the other one takes over, again and again."""
+    for _ in range(times):
+        victim, at = drill.sequencer, time.monotonic()
+        await victim.kill()
+        await drill.more()
+        report("sequencer killed", drill, at)
+        await victim.start()
+
+
+async def stop_sequencers(drill: Drill[S], times: int) -> None:
+    """Stop the process that hosts for longer than its lease, and let it go on."""
+    for _ in range(times):
+        victim, at = drill.sequencer, time.monotonic()
+        victim.send(signal.SIGSTOP)
+        try:
+            await drill.more()
+            assert drill.sequencer is not victim
+            report("sequencer stopped", drill, at)
+        finally:
+            victim.send(signal.SIGCONT)
+        await drill.more()
+
+
 def report(what: str, drill: Drill[S], since: float) -> None:
     gaps = [member.longest_gap(since) for member in drill.members]
     sys.stdout.write(f"\n{what}: nothing arrived for {min(gaps):.1f} to {max(gaps):.1f} s\n")

@@ -184,6 +184,36 @@ def test_the_page_shows_any_text_as_text_and_its_policy_runs_no_other_script(
     assert bob.value("document.getElementById('log') !== null")
 
 
+def test_a_past_that_comes_in_parts_is_not_read_out(page: Page, browser: Browser) -> None:
+    bob = joined(browser, page, "bob")
+    bob.wait_until("document.getElementById('log').getAttribute('aria-live') === 'polite'")
+    seen = bob.value("""(async () => {
+      const part = (first, more) => apply({ feed: room.feed, head: room.since, ...more,
+        entries: Array.from({ length: 9 }, (_, i) => ({ type: "notice", seq: first + i, at: 0, mark: "", text: "x" })) });
+      part(1000, { reset: true });
+      for (let each = 1; each < 8; each++) {
+        await new Promise((done) => setTimeout(done, 300));
+        part(1000 + 10 * each, {});
+      }
+      return document.getElementById("log").getAttribute("aria-live"); })()""")
+    assert seen == "off"
+    bob.wait_until("document.getElementById('log').getAttribute('aria-live') === 'polite'")
+
+
+def test_no_text_keeps_the_page_busy(page: Page, browser: Browser) -> None:
+    bob = browser.open(page.link, browser.visitor())
+    bob.wait_for("Your name")
+    for part in ("```x\\n", "```\\n", "`", "**a", "- a\\n", "1. a\\n", "a\\n\\n", "# \\n"):
+        text = f"'{part}'.repeat(64000 / '{part}'.length)"
+        spent = f"(() => {{ const begin = performance.now(); textNodes({text}); return performance.now() - begin; }})()"
+        assert bob.value(spent) < 3_000, part
+    dots = "textNodes('https://a' + '.'.repeat(16000) + 'x')"
+    spent = f"(() => {{ const b = performance.now(); {dots}; return performance.now() - b; }})()"
+    assert bob.value(spent) < 3_000
+    nested = "textNodes('```\\n```x\\n1\\n```\\n```py\\n2').outerHTML"
+    assert bob.value(nested).count("<pre") == 1
+
+
 def test_a_visitor_reaches_nothing_of_another_ones(
     ann: Terminal, page: Page, browser: Browser, tmp_path: Path, port: int
 ) -> None:

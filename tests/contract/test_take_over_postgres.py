@@ -1,14 +1,13 @@
 """A server of PostgreSQL and two machines: whatever is killed, nothing acknowledged is lost."""
 
 import asyncio
-import signal
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 import pytest
-from tests.contract.take_over import Drill, drill, report
+from tests.contract.take_over import Drill, drill, kill_sequencers, report, stop_sequencers
 from tests.postgres_server import PostgresServer, running_postgres
 
 pytestmark = [pytest.mark.drill, pytest.mark.timeout(300)]
@@ -26,28 +25,14 @@ def on_postgres(folder: Path) -> AbstractAsyncContextManager[Drill[PostgresServe
 
 async def test_the_sequencer_is_killed(tmp_path: Path, drills: Callable[[int], int]) -> None:
     async with on_postgres(tmp_path) as running:
-        for _ in range(drills(4)):
-            victim, at = running.sequencer, time.monotonic()
-            await victim.kill()
-            await running.more()
-            report("sequencer killed", running, at)
-            await victim.start()
+        await kill_sequencers(running, drills(4))
 
 
 async def test_the_sequencer_is_stopped_for_longer_than_its_lease(
     tmp_path: Path, drills: Callable[[int], int]
 ) -> None:
     async with on_postgres(tmp_path) as running:
-        for _ in range(drills(4)):
-            victim, at = running.sequencer, time.monotonic()
-            victim.send(signal.SIGSTOP)
-            try:
-                await running.more()
-                assert running.sequencer is not victim
-                report("sequencer stopped", running, at)
-            finally:
-                victim.send(signal.SIGCONT)
-            await running.more()
+        await stop_sequencers(running, drills(4))
 
 
 async def test_the_server_crashes(tmp_path: Path, drills: Callable[[int], int]) -> None:

@@ -32,6 +32,13 @@ ROOTS: Final = (
     "what was restored belongs to root; before the service runs as user {owner}: "
     "chown -R {owner} {data} {config}"
 )
+NO_CONFIG: Final = (
+    "there is no {path}, so it has no configuration; if the service was started with --config, name "
+    "the same file here"
+)
+LACKING: Final = (
+    "it lacks the service's {what}: there is no {path}; keep a copy of that file elsewhere"
+)
 KEPT_APART: Final = "{path} is not in it: the configuration names it as a secret of the store"
 
 
@@ -61,6 +68,7 @@ def write_service_backup(
     `write_backup` and `holding_rooms`.
     """
     secrets = OwnSecrets(config.name, locations.secrets)
+    files = _elsewhere(locations, config, config_file)
     with holding_rooms(locations):
         report = write_backup(
             locations,
@@ -69,8 +77,14 @@ def write_service_backup(
             path,
             time.time(),
             force=force,
-            elsewhere=_elsewhere(locations, config, config_file),
+            elsewhere={name: file for name, file in files.items() if file.exists()},
         )
+    named, key, certificate = files.values()
+    if not named.exists():
+        report.notes.append(NO_CONFIG.format(path=named))
+    for what, file in (("key", key), ("certificate", certificate)):
+        if not file.exists():
+            report.notes.append(LACKING.format(what=what, path=file))
     if config.store is not None:
         report.notes.append(SHARED.format(kind=config.store.kind))
         if config.store.credentials is not None:
@@ -125,13 +139,12 @@ def _notes(locations: Locations) -> Iterator[str]:
 
 
 def _elsewhere(locations: Locations, config: ServeConfig, config_file: Path) -> dict[str, Path]:
-    """Return the service's files that may be outside of its folders, by their usual names."""
+    """Return where configuration, key and certificate are, in this order, by their usual names."""
     own_key = key_file(config.name, locations)
-    usual = {
+    return {
         f"{CONFIG}/{CONFIG_NAME}": config_file,
         own_key.relative_to(locations.data).as_posix(): config.key or own_key,
         locations.certificate.relative_to(locations.data).as_posix(): (
             config.certificate or locations.certificate
         ),
     }
-    return {name: path for name, path in usual.items() if path.exists()}

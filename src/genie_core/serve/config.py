@@ -93,8 +93,8 @@ class ServeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How a service is run.
 
     `listen` is the interface, "" for all; `addresses` are those that members are given, by default
-    the machine's own. `admins` are keys that may administer over the network. `ops` is where health
-    and metrics are served, empty for nowhere, on loopback; empty for nowhere.
+    the machine's own. `admins` are keys that may administer over the network. `ops` is the
+    address on loopback at which health and metrics are served, empty for none.
     """
 
     name: str = "service"

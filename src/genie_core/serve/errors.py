@@ -4,7 +4,8 @@ ServeError
 ├── CannotServe       the service can't start
 ├── NoSuchRoom        it has no room of this id
 ├── NotSaved          the last events of a room are not on disk
-└── RoomUnavailable   a room can't be opened, created, archived or deleted now
+├── RoomUnavailable   a room can't be opened, created, archived or deleted now
+└── TooManyLinks      its page has as many links as it keeps
 """
 
 from pathlib import Path
@@ -38,3 +39,11 @@ class NotSaved(ServeError):
     def __init__(self, log: Path) -> None:
         super().__init__(f"the last events could not be written to {log}")
         self.log = log
+
+
+class TooManyLinks(ServeError):
+    """A page has as many links as it keeps."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"the page has {most:,} links that have not ended; let some end first")
+        self.most = most

@@ -7,6 +7,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
@@ -29,8 +30,11 @@ from genie_core.serve.served_room import ServedRoom
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings
 
-LOOK: Final = 0.5
-"""Seconds between two looks at who is where."""
+COUNT: Final = 5.0
+"""Seconds between two looks at the tokens that are used, and at how long no guest is here."""
+
+AGAIN: Final = 5.0
+"""Seconds until a room is joined again in which that failed."""
 
 LINGER: Final = 300.0
 """Seconds after the last guest left until the agent leaves, too."""
@@ -72,7 +76,9 @@ class GuestAgents:
         self._identity = identity
         self._rooms = rooms
         self._joined: dict[str, JoinedRoom] = {}
-        self._needed: dict[str, float] = {}
+        self._alone: dict[str, float] = {}
+        self._due: dict[str, float] = {}
+        self._changed = asyncio.Event()
         self._looking: asyncio.Task[None] | None = None
         self._quota = DailyTokens(table.daily_tokens, clock)
         self._used: dict[str, int] = {}
@@ -91,7 +97,12 @@ class GuestAgents:
         check_config(self._profile.config, secrets_of(name, OwnSecrets(name, places.secrets)))
 
     def start(self) -> None:
-        self._looking = start_task(self._look_forever(), name="agents for guests")
+        self._looking = start_task(self._look_when_due(), name="agents for guests")
+
+    def note_change(self, room: str) -> None:
+        """Look at a room whose members changed; before `start`, that is remembered."""
+        self._look_at(room, 0.0)
+        self._changed.set()
 
     async def aclose(self) -> None:
         """Leave all rooms."""
@@ -102,6 +113,7 @@ class GuestAgents:
 
     async def leave(self, room: str) -> None:
         """Leave a room that is about to close."""
+        self._alone.pop(room, None)
         joined = self._joined.pop(room, None)
         if joined is not None:
             try:
@@ -134,29 +146,41 @@ class GuestAgents:
             except Exception:  # one room's failure must not reach the others
                 logger.exception("the agent for guests failed in %s", room)
 
-    async def _look_forever(self) -> None:
-        while True:
-            if self._is_used_up():
-                await self._rest()
-            else:
-                for id_, room in list(self._rooms.items()):
-                    try:
-                        await self._look(id_, room)
-                    except Exception:  # one room's failure must not reach the others
-                        logger.exception("the agent for guests failed in %s", id_)
-            await asyncio.sleep(LOOK)
+    def _look_at(self, room: str, delay: float) -> None:
+        self._due[room] = asyncio.get_running_loop().time() + delay
 
-    async def _look(self, id_: str, room: ServedRoom) -> None:
-        now = time.monotonic()
-        if _has_guests(room):
-            self._needed[id_] = now
+    async def _look_when_due(self) -> None:
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(min(self._due.values(), default=None)):
+                    await self._changed.wait()
+            self._changed.clear()
+            now = asyncio.get_running_loop().time()
+            for room in [room for room, at in self._due.items() if at <= now]:
+                del self._due[room]
+                try:
+                    await self._look(room, now)
+                except Exception:  # one room's failure must not reach the others
+                    logger.exception("the agent for guests failed in %s", room)
+                    self._look_at(room, AGAIN)
+
+    async def _look(self, id_: str, now: float) -> None:
+        room = self._rooms.get(id_)
+        if room is None:
+            return
+        is_needed = _has_guests(room)
+        if self._is_used_up():
+            await self._rest()
+        elif is_needed:
+            self._alone.pop(id_, None)
             if id_ not in self._joined:
                 await self._join(id_, room)
-        elif id_ in self._joined and now - self._needed[id_] > LINGER:
+        elif id_ in self._joined and now - self._alone.setdefault(id_, now) >= LINGER:
             await self.leave(id_)
+        if is_needed or id_ in self._joined:
+            self._look_at(id_, COUNT)
 
     async def _join(self, id_: str, room: ServedRoom) -> None:
-        """Join a room; one in which that fails is tried again with the next look."""
         server, saved = room.server, room.saved
         place = asyncio.get_running_loop().create_future()
         place.set_result(saved)

@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
 
-import uvicorn
 from prometheus_client import Gauge
 from prometheus_client.exposition import choose_encoder
 from starlette.applications import Starlette
@@ -21,6 +20,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from genie_core.room.protocol.address import Address
 from genie_core.room.protocol.errors import AddressInUse
 from genie_core.room.transport.websocket import bind
+from genie_core.serve.asgi import AsgiServer
 from genie_core.serve.errors import CannotServe
 from genie_core.serve.metrics import make_registry
 from genie_core.serve.service import Service
@@ -52,16 +52,20 @@ async def serve_ops(service: Service, address: Address) -> AsyncIterator[Address
     except AddressInUse as error:
         why = "another program listens there; set ops in the configuration of this service"
         raise CannotServe(f"can't serve health and metrics at {address}: {why}") from error
-    server = _server(_app(service))
-    # Only the parts of uvicorn that neither take over signals nor run a timer.
-    server.config.load()
-    server.lifespan = server.config.lifespan_class(server.config)
-    await server.startup([sock])
+    server = AsgiServer(
+        _app(service),
+        http=_ShortConnection,
+        ws="none",
+        proxy_headers=False,
+        date_header=False,
+        limit_concurrency=REQUESTS_AT_ONCE,
+    )
+    await server.listen(sock)
     name = sock.getsockname()
     try:
         yield Address(str(name[0]), int(name[1]))
     finally:
-        await _stop(server)
+        await server.close(CLOSING)
 
 
 class _ShortConnection(H11Protocol):
@@ -99,37 +103,6 @@ def _app(service: Service) -> Starlette:
 
     routes = {"/healthz": health, "/readyz": ready, "/metrics": metrics}
     return Starlette(routes=[Route(path, answer) for path, answer in routes.items()])
-
-
-def _server(app: Starlette) -> uvicorn.Server:
-    return uvicorn.Server(
-        uvicorn.Config(
-            app,
-            http=_ShortConnection,
-            ws="none",
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            proxy_headers=False,
-            server_header=False,
-            date_header=False,
-            limit_concurrency=REQUESTS_AT_ONCE,
-        )
-    )
-
-
-async def _stop(server: uvicorn.Server) -> None:
-    """Stop listening, and end what is being answered within seconds."""
-    for each in server.servers:
-        each.close()
-    state = server.server_state
-    for connection in list(state.connections):
-        connection.shutdown()
-    if state.tasks:
-        await asyncio.wait(state.tasks, timeout=CLOSING)
-    for connection in list(state.connections):
-        connection.transport.abort()
-    await asyncio.sleep(0)  # aborted transports close their sockets in the next round
 
 
 async def unready(service: Service) -> list[str]:

@@ -9,39 +9,59 @@ from functools import partial
 from typing import Final
 
 from genie_core.room.open.files import blobs_of
-from genie_core.room.open.hosting import make_own, open_held
+from genie_core.room.open.saved_room import NotYours, make_own, open_held
 from genie_core.room.participant.presence import PASSES_NAME, HostPresence, InviteTokenFile
 from genie_core.room.protocol.address import Address
-from genie_core.room.protocol.events import Event, Role
+from genie_core.room.protocol.events import (
+    Event,
+    MemberJoined,
+    MemberLeft,
+    MemberModerated,
+    Role,
+)
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.security.certificate import Certificate
 from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite_tokens import InviteTokens
 from genie_core.room.server.counters import Counters
-from genie_core.room.server.file_worker import open_file_worker
+from genie_core.room.server.file_worker import SharedFiles, open_file_worker
 from genie_core.room.server.log import Log
 from genie_core.room.server.quotas import StrangerQuotas
 from genie_core.room.server.server import RoomServer
 from genie_core.runtime.tasks import start_task
 from genie_core.serve.config import ServeConfig
 from genie_core.serve.disk_quota import DiskQuota
-from genie_core.serve.errors import NotSaved
+from genie_core.serve.errors import NotSaved, RoomUnavailable
 from genie_core.serve.shared_invites import SharedInviteTokens
-from genie_core.serve.stores.shared_log import CachedLog
-from genie_core.serve.stores.store import Objects, SharedStore
+from genie_core.serve.stores.cached_log import CachedLog
+from genie_core.serve.stores.store import SharedStore
 from genie_core.sessions.log.writer import OpenedLog
 from genie_core.sessions.metadata import SessionMetadata, encode_metadata
 from genie_core.sessions.session import SavedSession
 from genie_core.storage.atomic import replace_file
 
+ANOTHER_KEY: Final = (
+    "the service had another key when it hosted this room; give it that key back, as `key` in "
+    "serve.toml or from a backup"
+)
+
 ROOM: Final = "room."
 PASSES: Final = "passes."
 """What the keys of documents begin with; the name of a room's folder follows."""
 
+MEMBERSHIP: Final = (MemberJoined, MemberLeft, MemberModerated)
+
+OPENED_AT_ONCE: Final = 8
+"""Rooms of which a service reads the logs at the same time."""
+
 
 @dataclass(frozen=True, slots=True)
 class RoomHost:
-    """What the rooms of a service have in common: who hosts them, and where."""
+    """What the rooms of a service have in common: who hosts them, and where.
+
+    `members_changed` is called with a room's folder once it is durable that a member came or went,
+    or has another role.
+    """
 
     config: ServeConfig
     identity: Identity
@@ -51,6 +71,7 @@ class RoomHost:
     strangers: StrangerQuotas
     counters: Counters
     quota: DiskQuota
+    members_changed: Callable[[str], None]
     clock: Callable[[], float] = time.time
     store: SharedStore | None = None
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -94,13 +115,16 @@ class ServedRoom:
             file = await _open_passes(saved, host.store)
             resources.push_async_callback(file.aclose)
             passes = await asyncio.to_thread(file.load)
-            copied, founding = await asyncio.to_thread(
-                make_own, saved, opened, host.name, host.identity
-            )
+            try:
+                copied, founding = await asyncio.to_thread(
+                    make_own, saved, opened, host.name, host.identity
+                )
+            except NotYours as error:
+                raise RoomUnavailable(ANOTHER_KEY) from error
             record, limits, cache = saved.metadata, host.config.room, opened.log
             if host.store is not None:  # before the log has the room's first event
                 await share_record(saved, host.store)
-            shared = RoomFiles(host.store.objects, saved.id) if host.store is not None else None
+            shared = _shared_files(host.store, saved.id) if host.store is not None else None
             share = host.quota.share(saved.id)
             share.note_log(cache.size)
             files = await open_file_worker(blobs_of(saved), cache.files, limits, share, shared)
@@ -108,6 +132,8 @@ class ServedRoom:
             async def append(events: Sequence[Event]) -> None:
                 await log.append(events)
                 share.note_log(cache.size)
+                if any(isinstance(each.body, MEMBERSHIP) for each in events):
+                    host.members_changed(saved.id)
 
             server = RoomServer(
                 opened.events,
@@ -231,18 +257,8 @@ def ids_of(record: SessionMetadata) -> tuple[str, ...]:
     return (record.id, before) if before else (record.id,)
 
 
-class RoomFiles:
-    """The files of one room in a store."""
-
-    def __init__(self, objects: Objects, room: str) -> None:
-        self._objects = objects
-        self._room = room
-
-    async def put(self, digest: str, path: str) -> None:
-        await self._objects.put(self._room, digest, path)
-
-    async def get(self, digest: str, path: str) -> bool:
-        return await self._objects.get(self._room, digest, path)
+def _shared_files(store: SharedStore, room: str) -> SharedFiles:
+    return SharedFiles(partial(store.objects.put, room), partial(store.objects.get, room))
 
 
 async def share_record(saved: SavedSession, store: SharedStore) -> None:
@@ -269,6 +285,7 @@ async def _open_log(
     except asyncio.CancelledError:
         await asyncio.wait([locking])  # a thread can't be cancelled
         raise
+    await _share_files(saved, host.store)
     log, opened = await CachedLog.open(host.store.log(saved.id), saved.log_path)
     resources.push_async_callback(log.aclose)
     return log, opened
@@ -279,10 +296,21 @@ async def _open_passes(saved: SavedSession, store: SharedStore | None) -> Invite
     path = saved.folder / PASSES_NAME
     if store is None:
         return InviteTokenFile(path)
-    content = await store.documents.get(f"{PASSES}{saved.id}")
+    key = f"{PASSES}{saved.id}"
+    content = await store.documents.get(key)
     if content is not None:
         await asyncio.to_thread(replace_file, path, content)
-    return SharedInviteTokens(path, store.documents, f"{PASSES}{saved.id}")
+    elif path.exists():
+        await store.documents.put(key, await asyncio.to_thread(path.read_bytes))
+    return SharedInviteTokens(path, store.documents, key)
+
+
+async def _share_files(saved: SavedSession, store: SharedStore) -> None:
+    """Put the files of a room that is new to a store there, before its log names them."""
+    if await store.documents.get(f"{ROOM}{saved.id}") is None:
+        blobs = blobs_of(saved)
+        for digest in await asyncio.to_thread(blobs.digests):
+            await store.objects.put(saved.id, digest, str(blobs.path(digest)))
 
 
 def _note_hosting(saved: SavedSession, host: RoomHost, presence: HostPresence) -> None:

@@ -17,7 +17,7 @@ from weakref import WeakValueDictionary
 from genie_core.errors import GenieError
 from genie_core.room.discovery.interfaces import reachable_hosts
 from genie_core.room.open.identities import identity_of_person
-from genie_core.room.protocol.address import Address, parse_address
+from genie_core.room.protocol.address import ALL_INTERFACES, Address, parse_address
 from genie_core.room.protocol.frames import ClientFrame, FrameRefused
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.security.certificate import Certificate, load_certificate
@@ -31,10 +31,18 @@ from genie_core.runtime.tasks import start_task
 from genie_core.serve.config import GuestsTable, ServeConfig, ServiceLimits
 from genie_core.serve.disk_quota import DiskQuota
 from genie_core.serve.errors import CannotServe, NoSuchRoom, RoomUnavailable
-from genie_core.serve.served_room import PASSES, ROOM, RoomHost, ServedRoom, ids_of, share_record
+from genie_core.serve.served_room import (
+    OPENED_AT_ONCE,
+    PASSES,
+    ROOM,
+    RoomHost,
+    ServedRoom,
+    ids_of,
+    share_record,
+)
 from genie_core.serve.shards import ELSEWHERE, Shards
 from genie_core.serve.stores.store import SharedStore
-from genie_core.serve.web.pages import Pages
+from genie_core.serve.web.service_gateway import ServiceGateway
 from genie_core.serve.web.visitor import WebRole
 from genie_core.sessions.catalog import Catalog, Listing, extent
 from genie_core.sessions.lock import SessionInUse, hold
@@ -46,8 +54,6 @@ from genie_core.storage.errors import StorageError, disk_access
 
 if TYPE_CHECKING:
     from genie_core.serve.guests import GuestAgents
-
-OPENED_AT_ONCE: Final = 8
 
 LOOK_AROUND: Final = 30.0
 """Seconds between two checks of the machine's own addresses."""
@@ -61,7 +67,6 @@ STOPPED: Final = "the service was stopped"
 
 STANDS_BY: Final = "another machine of this service hosts rooms now; ask that one"
 
-EVERYWHERE: Final = ("", "0.0.0.0", "::")  # noqa: S104 - compared with, not bound to
 FILES_OF_ROOM: Final = 2
 OTHER_FILES: Final = 256
 
@@ -93,7 +98,7 @@ class Service:
         self.counters: Final = Counters()
         self.quota: Final = DiskQuota(config.limits)
         self.is_serving = False
-        self.pages: Pages | None = None
+        self.gateway: ServiceGateway | None = None
         self._clock = clock
         self._rooms: dict[str, ServedRoom] = {}
         self._hosts: tuple[str, ...] = ()
@@ -117,6 +122,17 @@ class Service:
     def shards_held(self) -> frozenset[int]:
         """The parts of the service that this machine hosts; none without a store."""
         return self._shards.held if self._shards is not None else frozenset()
+
+    @property
+    def stands_by(self) -> bool:
+        """Whether another machine hosts the rooms, or none does yet."""
+        return self._shards is not None and not self._shards.held
+
+    @property
+    def given_addresses(self) -> tuple[Address, ...]:
+        """The addresses that members are given."""
+        port = self.address.port
+        return self.host.addresses or tuple(Address(host, port) for host in self._hosts)
 
     @property
     def identity(self) -> Identity:
@@ -161,6 +177,7 @@ class Service:
             listener.strangers,
             self.counters,
             self.quota,
+            self._members_changed,
             self._clock,
             self.store,
         )
@@ -171,6 +188,7 @@ class Service:
             listener.elsewhere = ELSEWHERE
             await self.store.check()
             await self._shards.check()
+            await self._warn_of_unshared(self.store)
             resources.push_async_callback(self._shards.release)
             resources.push_async_callback(self._close_all, ServedRoom.close)
             resources.push_async_callback(self._shards.stop)
@@ -186,9 +204,9 @@ class Service:
             self._guests.start()
             resources.push_async_callback(self._guests.aclose)
         if config.web is not None:
-            self.pages = Pages(config.web, self.address, certificate.pin, self._clock)
-            await self.pages.start()
-            resources.push_async_callback(self.pages.stop)
+            self.gateway = ServiceGateway(config.web, self.address, certificate.pin, self._clock)
+            await self.gateway.start()
+            resources.push_async_callback(self.gateway.stop)
         self.is_serving = True
         logger.info("members can join at %s", self.address, extra={"rooms": len(self._rooms)})
         if not self.host.addresses:
@@ -252,12 +270,12 @@ class Service:
             self._check_closed(room)
             with self._place():
                 saved = await asyncio.to_thread(self.catalog.find, room)
-                await self._update(saved, archived=False)
+                await asyncio.to_thread(saved.update, archived=False)  # the store gets it last
                 self.archived.pop(room, None)
                 try:
                     return await self._open(saved)
                 except GenieError as error:
-                    self.note_problem(room, str(error))
+                    self._note_problem(room, str(error))
                     raise
 
     async def delete(self, room: str) -> None:
@@ -290,9 +308,9 @@ class Service:
             NoSuchRoom: there is none.
             RoomUnavailable: the service has no page.
         """
-        if self.pages is None:
+        if self.gateway is None:
             raise RoomUnavailable("this service has no page; add [web] to its configuration")
-        return self.pages.link_to(self.room(room), lifetime, role)
+        return self.gateway.link_to(self.room(room), lifetime, role)
 
     async def open_room(self, room: str) -> ServedRoom:
         """Open a room that this process is to host; its folder is here.
@@ -319,6 +337,17 @@ class Service:
                     self.listener.remove(*served.ids)
                     tasks.create_task(self._close(room, served.drop))
 
+    async def _warn_of_unshared(self, store: SharedStore) -> None:
+        """Log which rooms of this machine the store does not have; they stay closed."""
+        shared = {key.removeprefix(ROOM) for key in await store.documents.keys(ROOM)}
+        alone = [each for each in await asyncio.to_thread(self.catalog.ids) if each not in shared]
+        if alone:
+            logger.warning(
+                "%d rooms of this machine are not in the store, such as %s; "
+                "to put one there: genie-tui admin unarchive ID",
+                *(len(alone), alone[0]),
+            )
+
     def refuse_archived(self, saved: SavedSession) -> None:
         """Say to those who try to join a room that it is archived."""
         self.archived[saved.id] = ids_of(saved.metadata)
@@ -330,7 +359,7 @@ class Service:
         for listing in listings:
             record = listing.metadata
             if record is None:
-                self.note_problem(listing.id, listing.note)
+                self._note_problem(listing.id, listing.note)
             elif record.kind != "hosted" or record.copied or not self._is_me(record.owner):
                 others += 1
             elif record.archived:
@@ -362,14 +391,10 @@ class Service:
             ids = self._awaited.pop(room, None)
             if ids is None:
                 return
-            try:
-                with self._place():
-                    await self._open(await asyncio.to_thread(self.catalog.find, room))
-            except Exception as error:  # a damaged room must not keep the others closed
-                if not isinstance(error, GenieError):
-                    logger.exception("opening the room %s failed", room)
+            with self.noting_problems(room), self._place():
+                await self._open(await asyncio.to_thread(self.catalog.find, room))
+            if room not in self._rooms:
                 self.listener.refuse(UNOPENED, *ids)
-                self.note_problem(room, str(error) if isinstance(error, GenieError) else BROKEN)
 
     async def _serve_awaited(
         self,
@@ -390,8 +415,18 @@ class Service:
             await link.send([FrameRefused("suspended", UNOPENED, final=True)])
             await link.close()
 
-    def note_problem(self, room: str, why: str) -> None:
-        """Report why a room can't be opened."""
+    @contextmanager
+    def noting_problems(self, room: str) -> Iterator[None]:
+        """Report what keeps a room from being opened in the block, which ends without an error."""
+        try:
+            yield
+        except GenieError as error:
+            self._note_problem(room, str(error))
+        except Exception:  # a damaged room must not keep the others closed
+            logger.exception("opening the room %s failed", room)
+            self._note_problem(room, BROKEN)
+
+    def _note_problem(self, room: str, why: str) -> None:
         logger.error("the room %s can't be opened: %s", room, why)
         self.problems[room] = why
 
@@ -415,8 +450,8 @@ class Service:
             return
         if self._shards is not None:
             self._shards.unwatch(room)
-        if self.pages is not None:
-            await self.pages.close_room(room)
+        if self.gateway is not None:
+            await self.gateway.close_room(room)
         try:
             if self._guests is not None:
                 await self._guests.leave(room)
@@ -425,6 +460,10 @@ class Service:
             logger.warning("the room %s was closed in disorder: %s", room, error)
         except Exception:  # the others must be closed as well
             logger.exception("closing the room %s failed", room)
+
+    def _members_changed(self, room: str) -> None:
+        if self._guests is not None:
+            self._guests.note_change(room)
 
     async def _guest_agents(self, table: GuestsTable) -> "GuestAgents":
         from genie_core.serve.guests import GuestAgents  # engines are of no use to others
@@ -503,6 +542,9 @@ class Service:
                 "with [store], all machines need the same key and certificate: give them as `key` "
                 "and `certificate`"
             )
+        for given in filter(None, (config.key, config.certificate)):
+            if not given.exists():
+                logger.warning("%s is missing; a new one is made there", given)
         if config.key is not None:
             identity = load_identity(config.key)
         else:
@@ -515,7 +557,7 @@ class Service:
         config, port = self.config, self.address.port
         if config.addresses:
             return tuple(parse_address(each, port) for each in config.addresses)
-        return () if config.listen in EVERYWHERE else (Address(config.listen, port),)
+        return () if config.listen in ALL_INTERFACES else (Address(config.listen, port),)
 
     async def _look_around(self) -> tuple[str, ...]:
         return () if self.host.addresses else await asyncio.to_thread(reachable_hosts)

@@ -2,16 +2,16 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
 from genie_core.errors import GenieError
 from genie_core.runtime.tasks import start_task
-from genie_core.serve.served_room import ROOM, ServedRoom
+from genie_core.serve.served_room import OPENED_AT_ONCE, ROOM, ServedRoom
 from genie_core.serve.stores.store import (
     Lease,
     SharedStore,
@@ -23,13 +23,17 @@ from genie_core.sessions.session import METADATA_NAME, SavedSession
 from genie_core.storage.atomic import make_private_folder, replace_file, sync_folder
 from genie_core.storage.errors import disk_access
 
+if TYPE_CHECKING:
+    from genie_core.serve.service import Service
+
 AGAIN: Final = 0.25
 """Seconds until a store that does not answer is asked again."""
 
-OPENED_AT_ONCE: Final = 8
-
 LAYOUT: Final = "layout"
 """The key of the document that says how rooms are spread."""
+
+STUBBORN: Final = 0.2
+"""Seconds after which a task that did not end is cancelled again."""
 
 ELSEWHERE: Final = "another machine of this service hosts this room now"
 
@@ -44,27 +48,14 @@ class Layout(msgspec.Struct, frozen=True):
     shards: int
 
 
-class RoomOpener(Protocol):
-    """What `Shards` asks of a service; rooms are known by the names of their folders."""
-
-    async def open_room(self, room: str) -> ServedRoom: ...
-
-    async def drop_rooms(self, is_among: Callable[[str], bool]) -> None:
-        """Stop serving rooms at once; those who try to join hear that they are elsewhere."""
-
-    def refuse_archived(self, saved: SavedSession) -> None: ...
-
-    def note_problem(self, room: str, why: str) -> None: ...
-
-
 class Shards:
-    """Hosts the rooms of each shard for as long as its lease is held.
+    """Lets a service host the rooms of each shard for as long as the shard's lease is held.
 
     A room to whose log another process has written is dropped; as long as the lease is held, it is
     opened anew, because that process has held the lease before.
     """
 
-    def __init__(self, store: SharedStore, count: int, sessions: Path, service: RoomOpener) -> None:
+    def __init__(self, store: SharedStore, count: int, sessions: Path, service: "Service") -> None:
         self._store = store
         self._count = count
         self._sessions = sessions
@@ -109,11 +100,8 @@ class Shards:
 
     async def stop(self) -> None:
         """Ask for no more leases and open no more rooms; leases that are held stay so."""
-        for tasks in (self._tasks, set(self._watches.values())):
-            for task in tasks:
-                task.cancel()
-            if tasks:
-                await asyncio.wait(tasks)
+        for tasks in (self._tasks, self._watches.values()):
+            await _ended(tasks)
 
     async def release(self) -> None:
         """Give up all leases; call it after `stop`, once the rooms are closed."""
@@ -155,7 +143,7 @@ class Shards:
         finally:
             hosting.cancel()
         del self._held[shard]
-        logger.warning("the lease of shard %d is lost: another machine hosts it", shard)
+        logger.warning("the lease of shard %d is lost; its rooms are closed here", shard)
         await self._service.drop_rooms(partial(self._is_in, shard))
         await asyncio.wait([hosting])
         await self._service.drop_rooms(partial(self._is_in, shard))
@@ -175,14 +163,9 @@ class Shards:
 
     async def _open(self, room: str) -> None:
         """Open a room as the store has it; one that can't be opened is noted."""
-        try:
+        with self._service.noting_problems(room):
             async with self._gate:
                 await self._insist(partial(self._open_once, room))
-        except GenieError as error:
-            self._service.note_problem(room, str(error))
-        except Exception:  # a damaged room must not keep the others closed
-            logger.exception("opening the room %s failed", room)
-            self._service.note_problem(room, "an internal error; the log has the details")
 
     async def _open_once(self, room: str) -> None:
         record = await self._store.documents.get(f"{ROOM}{room}")
@@ -229,3 +212,16 @@ def _put_folder(sessions: Path, room: str, record: bytes) -> SavedSession:
         replace_file(folder / METADATA_NAME, record)
         sync_folder(sessions)
     return SavedSession.load(folder)
+
+
+async def _ended(tasks: Iterable[asyncio.Task[None]]) -> None:
+    """Cancel tasks and wait for their end.
+
+    They are cancelled again until they end: before Python 3.12, `asyncio.wait_for`, by which nats-py
+    waits for an answer, ignores being cancelled while the answer arrives.
+    """
+    running = set(tasks)
+    while running:
+        for task in running:
+            task.cancel()
+        _, running = await asyncio.wait(running, timeout=STUBBORN)

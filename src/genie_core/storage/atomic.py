@@ -2,6 +2,8 @@
 
 import errno
 import os
+import socket
+import ssl
 import stat
 from contextlib import suppress
 from pathlib import Path
@@ -103,8 +105,12 @@ def write_whole(descriptor: int, content: bytes) -> None:
 
 
 def reason(error: BaseException) -> str:
-    """Return the cause of an error without the path that an `OSError` may repeat."""
-    return (isinstance(error, OSError) and error.strerror) or summary(error)
+    """Return the cause of an error, without the path or address that an `OSError` may repeat."""
+    if not isinstance(error, OSError) or not error.strerror:
+        return summary(error)
+    if isinstance(error, socket.gaierror | ssl.SSLError) or not error.errno:
+        return error.strerror  # their numbers are not the system's
+    return os.strerror(error.errno)
 
 
 def _write_new(path: Path, content: bytes, *, sync: bool) -> None:

@@ -25,6 +25,7 @@ _ADVICE: Final = {
     errno.EACCES: _NOT_OURS,
     errno.EPERM: _NOT_OURS,
     errno.EROFS: _NOT_OURS,
+    errno.ENOENT: "see whether its folder is there",
     errno.ENOTDIR: _IN_THE_WAY,
     errno.EEXIST: _IN_THE_WAY,
 }

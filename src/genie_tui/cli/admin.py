@@ -53,6 +53,9 @@ from genie_tui.cli.table import TableColumn, laid_out
 WHICH_TITLE: Final = "the title of the room, to delete it: "
 NO_TITLE: Final = "repeat the title of the room to delete it: --title TITLE"
 
+NOT_ALL: Final = "this machine stands by, and may lack rooms; ask the one that hosts them"
+NO_ROOMS: Final = "there are no rooms yet; make one: genie-tui admin create TITLE"
+STANDS_BY: Final = "none: this machine stands by; ask the one that hosts the rooms"
 ONLY_HERE: Final = "{part} works on the machine of the service; leave --at out"
 _HERE: Final = ("backup", "restore", "remote")
 
@@ -135,8 +138,8 @@ def lines(answer: AnyAnswer, part: str, width: int | None) -> Iterator[str]:
     match answer:
         case Status():
             yield from _status_lines(answer)
-        case RoomList(rooms=rooms):
-            yield from _room_lines(rooms, width)
+        case RoomList(rooms=rooms, stands_by=stands_by):
+            yield from _room_lines(rooms, width, stands_by=stands_by)
         case MemberList(members=members):
             yield from _member_lines(members, width)
         case InviteText(invite=invite):
@@ -167,21 +170,26 @@ def _status_lines(status: Status) -> Iterator[str]:
     facts = (
         ("service", f"{status.name}, version {status.version}, process {status.pid}"),
         ("running", f"for {duration(status.uptime)}"),
-        ("address", status.address),
+        ("listens", status.address),
+        ("address", ", ".join(status.addresses)),
         ("pin", status.pin),
         ("key", status.key),
         ("rooms", f"{rooms}, {status.archived:,} archived"),
         ("members", f"{status.members:,} present"),
         ("store", status.store),
-        ("shards", ", ".join(map(str, status.shards))),
+        ("shards", ", ".join(map(str, status.shards)) or (STANDS_BY if status.store else "")),
     )
     yield from (f"{name:<9}{safe_line(text)}" for name, text in facts if text)
     yield from (f"problem  {safe_line(each)}" for each in status.problems)
 
 
-def _room_lines(rooms: tuple[RoomEntry, ...], width: int | None) -> Iterator[str]:
+def _room_lines(
+    rooms: tuple[RoomEntry, ...], width: int | None, *, stands_by: bool
+) -> Iterator[str]:
+    if stands_by:
+        yield NOT_ALL
     if not rooms:
-        yield "there are no rooms yet; make one: genie-tui admin create TITLE"
+        yield from () if stands_by else (NO_ROOMS,)
         return
     yield from laid_out(
         [
@@ -277,8 +285,9 @@ def _back_up(
     report = write_service_backup(locations, config, file, passphrase, path, force=options.force)
     problems.writelines(f"genie-tui: {safe_line(note)}\n" for note in report.notes)
     size = file_size(path.stat().st_size)
+    rest = ", the configuration" if file.exists() else ""
     rooms, keys = counted(report.sessions, "room"), counted(report.keys, "key")
-    out.write(f"{safe_line(short_path(path))} ({size}) has {rooms}, {keys}, the configuration\n")
+    out.write(f"{safe_line(short_path(path))} ({size}) has {rooms}, {keys}{rest}\n")
     out.write(f"{READABLE}\n")
     return 0
 

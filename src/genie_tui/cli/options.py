@@ -921,11 +921,21 @@ def _add_admin(add_command: AddPart) -> None:
     delete = add("delete", "move an archived room to the trash of the service's machine")
     delete.add_argument("--title", default="", help="the room's title again (default: it is asked)")
     invite = add("invite", "print a new invite to a room")
-    invite.add_argument("--role", choices=_ROLES, help="what those who join by it are")
-    invite.add_argument("--uses", type=_count, metavar="N", help="for so many people")
-    invite.add_argument("--once", dest="uses", action="store_const", const=1, help="for one person")
     invite.add_argument(
-        "--for", dest="lifetime", type=_span, metavar="TIME", help="such as 30m, 2h or 7d"
+        "--role", choices=_ROLES, help="what those who join by it are (default: member)"
+    )
+    invite.add_argument(
+        "--uses", type=_count, metavar="N", help="lets in N people (default: any number)"
+    )
+    invite.add_argument(
+        "--once", dest="uses", action="store_const", const=1, help="lets in one person"
+    )
+    invite.add_argument(
+        "--for",
+        dest="lifetime",
+        type=_span,
+        metavar="TIME",
+        help="how long it lets people in: 30m, 2h or 7d",
     )
     web = add("web", "print a link by which guests join a room in a browser")
     web.add_argument(
@@ -943,7 +953,7 @@ def _add_admin(add_command: AddPart) -> None:
     remove = add("remove", "remove a member from a room")
     pardon = add("pardon", "let a banned member join again")
     for part in (role, remove, pardon):
-        part.add_argument("member", metavar="NAME")
+        part.add_argument("member", metavar="NAME", help="the member's name in the room")
     role.add_argument("role", choices=_ROLES, help="a host looks after the room; several may")
     remove.add_argument("--ban", action="store_true", help="and never let them in again")
     remove.add_argument("--reason", default="", metavar="WHY", help="all members read it")

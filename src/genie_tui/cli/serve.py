@@ -110,7 +110,7 @@ def _hear(number: int, told: asyncio.Event) -> None:
 def _summary(service: Service) -> str:
     rooms, failed = len(service.rooms), len(service.problems)
     count = "1 room" if rooms == 1 else f"{rooms} rooms"
-    rest = f", {failed} can't be opened" if failed else ""
+    rest = f" ({failed} can't be opened)" if failed else ""
     return (
         f"serving {count}{rest} at {service.address}; key in words: {words(service.identity.key)}"
     )

@@ -114,6 +114,13 @@ _TOASTS: Final[dict[Severity, tuple[SeverityLevel, float | None]]] = {
 }
 
 
+def _lacks_answers(joined: "JoinedRoom") -> bool:
+    """Whether no agent answers this person. In a suspended room no one is present, nor an engine."""
+    state = joined.state
+    person = state.people.get(joined.name)
+    return person is not None and person.present and not state.handler_for(joined.name)[0]
+
+
 class RoomScreen(Screen[None]):
     """One room, from the start of its opening."""
 
@@ -324,7 +331,7 @@ class RoomScreen(Screen[None]):
     def _welcome(self) -> None:
         """Say in a room without messages what to do first."""
         joined = self._joined
-        answers = joined is None or bool(joined.state.handler_for(joined.name)[0])
+        answers = joined is None or not _lacks_answers(joined)
         self.query_one(Composer).show_answers(answers=answers)
         welcome = self.query_one("#welcome", Static)
         welcome.display = joined is not None and not joined.state.messages

@@ -38,10 +38,12 @@ from genie_core.room.protocol.frames import (
     ReportDelta,
     ServerFrame,
     Stop,
+    VoidInvites,
 )
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.security.challenge import InviteSecret
-from genie_core.room.security.invite_tokens import InviteTokens
+from genie_core.room.security.host_records import sign_host_record
+from genie_core.room.security.invite_tokens import InviteToken, InviteTokens
 from genie_core.room.server.admission import MAX_PENDING
 from genie_core.room.server.file_requests import MAX_JOBS
 from genie_core.room.server.room import Room
@@ -64,7 +66,8 @@ origins = st.sampled_from(
     [("", None), (LOOPBACK, PIN), (LOOPBACK, ""), (LAN, PIN), ("10.0.0.9", PIN)]
 )
 tricks = st.sampled_from(["honest", "honest", "honest", "relayed", "forged", "stale", "renamed"])
-passes = st.sampled_from(["", "many", "single", "ended", "wrong", "unknown"])
+passes = st.sampled_from(["", "many", "single", "host", "reader", "ended", "wrong", "unknown"])
+VALID: Final = ("many", "single", "host", "reader")
 
 
 class Crowd(RuleBasedStateMachine):
@@ -75,18 +78,11 @@ class Crowd(RuleBasedStateMachine):
         self.now = 1000.0
         self.strangers = 0
         self.passes = InviteTokens()
-        many, single = self.passes.issue(0.0), self.passes.issue(0.0, uses=1)
-        ended = self.passes.issue(0.0, lifetime=10.0)
-        self.tickets = {
-            "many": InviteSecret(many.id, many.secret),
-            "single": InviteSecret(single.id, single.secret),
-            "ended": InviteSecret(ended.id, ended.secret),
-            "wrong": InviteSecret(many.id, b"w" * 16),
-            "unknown": InviteSecret("unknown", many.secret),
-        }
+        self.tickets: dict[str, InviteSecret] = {}
         self.proofs: list[Prove] = [Prove(b"")]
         self.written: list[Event] = []
-        self.witness = Witness("hana", identity("hana").key, ask, {"many": None, "single": 1})
+        self.witness = Witness("hana", identity("hana").key, ask, {})
+        self._issue(self.passes.issue(0.0, lifetime=10.0))
         self.witness.files.add(nonsense.KNOWN)
         self._open("hana")
         self._arrive(1, (LOOPBACK, PIN), "alice", engine=True)
@@ -95,6 +91,23 @@ class Crowd(RuleBasedStateMachine):
         self._arrive(3, (LOOPBACK, PIN), "alice", device="d2", engine=True)
         if again:
             self.open_again("hana")
+
+    def _issue(self, ended: InviteToken) -> None:
+        """Issue the host's invites, beside one that has ended."""
+        many, single = self.passes.issue(0.0), self.passes.issue(0.0, uses=1)
+        given: tuple[Role, ...] = ("host", "observer")
+        host, reader = (self.passes.issue(0.0, role=role) for role in given)
+        self.tickets = {
+            "many": InviteSecret(many.id, many.secret),
+            "single": InviteSecret(single.id, single.secret),
+            "host": InviteSecret(host.id, host.secret),
+            "reader": InviteSecret(reader.id, reader.secret),
+            "ended": InviteSecret(ended.id, ended.secret),
+            "wrong": InviteSecret(many.id, b"w" * 16),
+            "unknown": InviteSecret("unknown", many.secret),
+        }
+        self.witness.tickets |= {many.id: None, single.id: 1, host.id: 1, reader.id: 1}
+        self.witness.given |= {host.id: "host", reader.id: "observer"}
 
     def _open(self, host: str) -> None:
         self.host = host
@@ -110,6 +123,9 @@ class Crowd(RuleBasedStateMachine):
         self.witness.host, self.witness.host_key = host, identity(host).key
         self.witness.offered.clear()
         self.witness.willing.clear()
+        self.room.deed = sign_host_record(
+            identity(host), room="r1", host=host, pin="A" * 43, addresses=("192.0.2.7:1",), at=1.0
+        )
         self.room.open(host, HOST_TOKEN, self.now, key=identity(host).key)
         self.seen = len(self.written)
         self._look(None)
@@ -147,7 +163,7 @@ class Crowd(RuleBasedStateMachine):
         came = peer
         if isinstance(frame, AnswerJoinRequest):
             came = next((each for each in self.crowd if each.id == frame.knock), peer)
-            came.admitted |= frame.allow and self._is_host(peer)
+            came.admitted |= frame.allow and self.witness.administers(peer.name)
         if isinstance(frame, OfferHosting) and self._is_host(peer):
             wanted = nonsense_name(frame.name)
             self.witness.offered |= {each for each in nonsense.PEOPLE if each == wanted}
@@ -155,7 +171,12 @@ class Crowd(RuleBasedStateMachine):
             self.witness.ruled.add(frame.approval)
         if isinstance(frame, AcceptHosting) and peer.name in self.witness.offered:
             self.witness.willing.add(peer.name)
+        voided = self.room.admission.passes_voided
         self.room.receive(peer.peer, frame, self.now)
+        if isinstance(frame, VoidInvites) and self.room.admission.passes_voided > voided:
+            assert self.witness.administers(peer.name)
+            self.witness.tickets.clear()
+            self._issue(InviteToken(self.tickets["many"].id, self.tickets["many"].secret))
         self._look(came)
         if not came.welcomed:
             self._pull(came)
@@ -272,7 +293,9 @@ class Crowd(RuleBasedStateMachine):
         assert hello is not None
         by = identity("mallory" if trick == "forged" else owner)
         peer.proven = trick == "honest" or (trick == "forged" and owner == "mallory")
-        peer.ticket = ticket if ticket in ("", "many", "single") else "worthless"
+        peer.ticket = "worthless" if ticket else ""
+        if ticket in VALID:
+            peer.ticket = self.tickets[ticket].id
         if trick == "stale":
             self._send(peer, self.proofs[-1])
             return
@@ -320,6 +343,28 @@ class Crowd(RuleBasedStateMachine):
         """Try what only hosts may, mostly as the host."""
         hosts = [each for each in self.crowd if self._is_host(each) and not each.over]
         self._send(hosts[0] if hosts else self._joined_at(index), frame)
+
+    @rule(index=peers, frame=nonsense.authority)
+    def share_authority(self, index: int, frame: ClientFrame) -> None:
+        """Give somebody the host's role, who then uses it; perhaps they have it already."""
+        peer = self._joined_at(index)
+        for host in [each for each in self.crowd if self._is_host(each) and not each.over][:1]:
+            self._send(host, Moderate("role", peer.name, "host"))
+        self.know_who_waits()
+        self._send(peer, frame)
+
+    @rule(frame=nonsense.authority, measure=nonsense.measures, role=nonsense.roles)
+    def use_a_role(self, frame: ClientFrame, measure: Measure, role: Role | None) -> None:
+        """Try what only hosts may, as those who share the host's authority, also on each other."""
+        sharing = [
+            each
+            for each in self.crowd
+            if each.name and not self._is_host(each) and self.witness.administers(each.name)
+        ]
+        for peer in sharing:
+            self._send(peer, frame)
+            self._send(peer, Moderate(measure, sharing[0].name, role))
+            self._send(peer, Moderate("role", "alice", role))
 
     @rule(index=peers, data=st.data())
     def work(self, index: int, data: st.DataObject) -> None:
@@ -473,14 +518,21 @@ class Crowd(RuleBasedStateMachine):
     def _places(self) -> list[str]:
         return [each.name for each in self.crowd if each.welcomed and not each.gone]
 
-    def teardown(self) -> None:
-        """Look whether hosts know who waits; called when there is a room and when there is none."""
-        waiting = {peer.id for peer in self.room.peers.pending} if hasattr(self, "room") else set()
-        for host in getattr(self, "crowd", []):
-            while self._pull(host):
+    @rule()
+    def know_who_waits(self) -> None:
+        """Look whether those who may answer know who waits, and no one else does."""
+        waiting = {peer.id for peer in self.room.peers.pending}
+        for each in self.crowd:
+            while self._pull(each):
                 pass
-            if not host.peer.done and self._is_host(host):
-                assert host.knocks == waiting
+            if each.welcomed and not each.peer.done:
+                may = self.witness.administers(each.name)
+                assert each.knocks == (waiting if may else set())
+
+    def teardown(self) -> None:
+        """Called when there is a room and when there is none."""
+        if hasattr(self, "room"):
+            self.know_who_waits()
 
     @invariant()
     def the_state_is_what_the_log_says(self) -> None:

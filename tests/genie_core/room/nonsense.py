@@ -31,6 +31,7 @@ from genie_core.room.protocol.frames import (
     Chunk,
     FetchFile,
     Hello,
+    IssueInvite,
     Moderate,
     OfferHosting,
     PostMessage,
@@ -39,10 +40,12 @@ from genie_core.room.protocol.frames import (
     RecoverEvents,
     ReportDelta,
     SetEngine,
+    SetHeirs,
     ShareArguments,
     Stop,
     StoreFile,
     Typing,
+    VoidInvites,
 )
 from genie_core.room.security.host_records import sign_host_record
 
@@ -171,6 +174,9 @@ authority = st.one_of(
     st.builds(ShareArguments, st.booleans()),
     st.builds(AnswerJoinRequest, st.integers(-1, 30), st.booleans()),
     st.builds(OfferHosting, names),
+    st.builds(SetHeirs, st.lists(names, max_size=2).map(tuple)),
+    st.builds(IssueInvite, st.sampled_from([None, 1, 0]), role=roles),
+    st.builds(VoidInvites),
 )
 talk = st.one_of(
     st.builds(PostMessage, ids, texts, st.booleans(), files, quotes),

@@ -15,12 +15,14 @@ from genie_core.room.protocol.events import (
     ArgumentSharingChanged,
     DecisionMade,
     Event,
+    HeirsChanged,
     HostStarted,
     MemberJoined,
     MemberLeft,
     MemberModerated,
     MessagePosted,
     RecoveredEvent,
+    Role,
     RoomCreated,
     RoomSuspended,
     RunCancelled,
@@ -33,6 +35,7 @@ from genie_core.room.protocol.frames import (
     Hello,
     HostingAccepted,
     HostingOffered,
+    InviteIssued,
     JoinRequested,
     ServerFrame,
     Stopping,
@@ -57,6 +60,7 @@ class Arrival:
     nonce: str = ""
     proven: bool = False
     ticket: str = ""
+    invited_as: Role | None = None
     admitted: bool = False
     name: str = ""
     device: str = ""
@@ -77,12 +81,18 @@ class Arrival:
 
 @dataclass
 class Witness:
-    """What must be true of a room, told step by step what happens to it."""
+    """What must be true of a room, told step by step what happens to it.
+
+    `tickets` has the uses that are left of each invite, by its id, and `given` the role that some of
+    them give. `trusted` are all who ever had the host's role.
+    """
 
     host: str
     host_key: str
     ask: bool
     tickets: dict[str, int | None]
+    given: dict[str, Role] = field(default_factory=dict)
+    trusted: set[str] = field(default_factory=set)
     seq: int = 0
     keys: dict[str, str] = field(default_factory=dict)
     known: set[str] = field(default_factory=set)
@@ -112,6 +122,10 @@ class Witness:
             case MemberJoined() as joined:
                 assert actor is not None
                 self._joined(event.by, joined, actor)
+            case MemberModerated() | ArgumentSharingChanged() as body:
+                assert actor is not None
+                assert event.by == self.host
+                self._decided(event.seq, body, actor, everybody)
             case body:
                 assert actor is not None
                 assert event.by == actor.name
@@ -128,9 +142,11 @@ class Witness:
                 self.keys.setdefault(fold_name(host), key)
                 self.muted.discard(fold_name(host))
                 self.banned.pop(fold_name(host), None)
+                self._take_host_role(fold_name(host))
             case RoomSuspended(heir=heir, deed=deed):
                 self.terminals.clear()
                 assert heir in self.willing | {""}
+                assert self.roles.get(fold_name(heir)) != "host"
                 assert (deed is not None) == bool(heir)
                 if deed is not None:
                     assert is_valid(deed)
@@ -147,9 +163,12 @@ class Witness:
         assert folded == fold_name(actor.hello.name.strip())
         assert joined.key == actor.hello.key
         self._may_come_in(actor, folded)
-        assert (joined.role == "host") == self._administers(folded)
-        if joined.role != "host" and folded in self.roles:
-            assert joined.role == self.roles[folded]
+        if folded == fold_name(self.host):
+            assert joined.role == "host"
+        elif role := actor.invited_as or self.roles.get(folded):
+            assert joined.role == role
+        else:
+            assert joined.role != "host"
         if joined.key:
             self.keys.setdefault(folded, joined.key)
             self.known.add(joined.key)
@@ -172,6 +191,7 @@ class Witness:
             left = self.tickets.get(actor.ticket, 0)
             assert left is None or left > 0
             self.tickets[actor.ticket] = None if left is None else left - 1
+            actor.invited_as = self.given.get(actor.ticket)
         if self.ask:
             assert actor.admitted
 
@@ -184,16 +204,64 @@ class Witness:
                 self._said(event, said)
             case RecoveredEvent(event=original):
                 self._recovered(event, original)
-            case MemberModerated() as moderated:
-                assert fold_name(event.by) == fold_name(self.host)
-                self._moderated(event.seq, moderated, everybody)
-            case ArgumentSharingChanged():
+            case HeirsChanged():
                 assert fold_name(event.by) == fold_name(self.host)
             case _ if isinstance(body, RUN):
                 self._ran(event, body, actor)
 
-    def _administers(self, folded: str) -> bool:
-        return folded == fold_name(self.host) or self.roles.get(folded) == "host"
+    def _decided(
+        self,
+        seq: int,
+        body: MemberModerated | ArgumentSharingChanged,
+        actor: Arrival,
+        everybody: list[Arrival],
+    ) -> None:
+        """Judge what was recorded in the host's name."""
+        if not actor.welcomed:
+            assert isinstance(body, MemberModerated)
+            self._came_with_role(body, actor)
+            return
+        assert not actor.gone
+        assert actor.until is None
+        assert body.asked_by == ("" if self.is_host(actor.name) else actor.name)
+        assert self.administers(actor.name)
+        if isinstance(body, MemberModerated):
+            if body.asked_by:
+                assert self.roles.get(fold_name(body.name)) != "host"
+                assert body.role != "host"
+            self._moderated(seq, body, everybody)
+        elif body.asked_by:
+            assert not body.on
+
+    def _came_with_role(self, given: MemberModerated, actor: Arrival) -> None:
+        """Judge the role that an invite gives; those of the witness are the host's."""
+        assert actor.hello is not None
+        assert actor.invited_as is not None
+        assert (given.measure, given.role, given.asked_by) == ("role", actor.invited_as, "")
+        assert fold_name(given.name) == fold_name(actor.hello.name.strip())
+        assert not self.is_host(given.name)
+        actor.invited_as = None
+        self._give(fold_name(given.name), given.role)
+
+    def is_host(self, name: str) -> bool:
+        return fold_name(name) == fold_name(self.host)
+
+    def administers(self, name: str) -> bool:
+        """Whether this is the host, or who was given that role and may speak."""
+        folded = fold_name(name)
+        return self.is_host(name) or (self.roles.get(folded) == "host" and folded not in self.muted)
+
+    def _give(self, name: str, role: Role | None) -> None:
+        assert role is not None
+        self.roles[name] = role
+        if role == "host":
+            assert self.keys.get(name)
+            assert name not in self.banned
+            self.trusted.add(name)
+
+    def _take_host_role(self, name: str) -> None:
+        if self.roles.get(name) == "host":
+            del self.roles[name]
 
     def _role(self, name: str) -> str:
         if fold_name(name) == fold_name(self.host):
@@ -228,6 +296,7 @@ class Witness:
         match moderated.measure:
             case "ban":
                 self.banned[name] = self.keys.get(name, "")
+                self._take_host_role(name)
             case "pardon":
                 del self.banned[name]
             case "mute":
@@ -235,8 +304,10 @@ class Witness:
             case "unmute":
                 self.muted.remove(name)
             case "role":
-                assert moderated.role is not None
-                self.roles[name] = moderated.role
+                assert moderated.role != "host" or self.roles.get(name) != "host"
+                self._give(name, moderated.role)
+                if moderated.role == "host":
+                    self.willing.discard(moderated.name)
         if moderated.measure in ("kick", "ban"):
             self.willing.discard(moderated.name)
             for each in everybody:
@@ -269,10 +340,12 @@ class Witness:
                         assert arrival.until is None or event.seq <= arrival.until
                         arrival.position = event.seq
                 case JoinRequested(knock=knock, over=over):
-                    assert self._administers(fold_name(arrival.name))
+                    assert self.is_host(arrival.name) or fold_name(arrival.name) in self.trusted
                     (arrival.knocks.discard if over else arrival.knocks.add)(knock)
                 case HostingAccepted():
                     assert fold_name(arrival.name) == fold_name(self.host)
+                case InviteIssued():
+                    assert self.is_host(arrival.name) or fold_name(arrival.name) in self.trusted
                 case HostingOffered(by=by):
                     assert by == self.host
                     assert arrival.name in self.offered
@@ -294,6 +367,7 @@ class Witness:
         assert hello is not None
         assert not arrival.welcomed
         assert hello.since <= self.seq
+        assert arrival.invited_as is None
         self._may_be_welcomed(arrival, welcome)
         arrival.welcomed, arrival.name = True, welcome.name
         arrival.device = hello.device.replace("\ud800", "?")
@@ -305,4 +379,4 @@ class Witness:
         assert arrival.proven or arrival.channel is None
         assert fold_name(welcome.name) == fold_name(arrival.hello.name.strip())
         assert self.keys.get(fold_name(welcome.name), "") in ("", arrival.hello.key)
-        assert (welcome.role == "host") == self._administers(fold_name(welcome.name))
+        assert (welcome.role == "host") == (self._role(welcome.name) == "host")

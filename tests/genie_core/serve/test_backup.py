@@ -171,6 +171,16 @@ async def test_keys_that_the_operator_keeps_elsewhere_are_in_it(tmp_path: Path) 
         assert len(running.service.rooms) == 1
 
 
+def test_what_is_not_in_it_is_told(tmp_path: Path) -> None:
+    named = tmp_path / "etc/serve.toml"
+    config = replace(LOCAL, key=tmp_path / "run/key")
+    report = write_service_backup(places(tmp_path), config, named, PASSPHRASE, tmp_path / "b.zip")
+    told = "\n".join(report.notes)
+    assert f"there is no {named}, so it has no configuration" in told
+    assert f"it lacks the service's key: there is no {config.key}" in told
+    assert "it lacks the service's certificate" in told
+
+
 async def test_it_is_restored_only_where_nothing_is_and_nothing_runs(tmp_path: Path) -> None:
     file = tmp_path / "b.zip"
     async with administering(tmp_path / "here") as running:

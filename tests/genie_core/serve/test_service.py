@@ -63,6 +63,17 @@ def joining(invite: str, name: str, **options: Any) -> AbstractAsyncContextManag
     return participant(tls_connector(found.addresses[0], found.pin), name, **options)
 
 
+async def test_a_missing_key_is_told_and_so_is_what_it_costs(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with serving(tmp_path) as service:
+        room = (await service.create("Garden")).saved.id
+    missing = tmp_path / "hots.key"
+    async with serving(tmp_path, replace(LOCAL, key=missing)) as service:
+        assert "had another key when it hosted this room" in service.problems[room]
+    assert f"{missing} is missing; a new one is made there" in caplog.text
+
+
 async def test_two_rooms_at_one_port_are_told_apart_by_their_invites(tmp_path: Path) -> None:
     async with serving(tmp_path) as service:
         first, second = await service.create("First"), await service.create("Second")

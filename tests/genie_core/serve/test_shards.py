@@ -31,6 +31,15 @@ from genie_core.room.security.invite import read_invite
 from genie_core.room.server.file_requests import FileJob
 from genie_core.room.transport.connection import ClientConnection
 from genie_core.room.transport.websocket import tls_connect
+from genie_core.serve.admin.administration import Administration
+from genie_core.serve.admin.requests import (
+    ArchiveRoom,
+    Failed,
+    GetStatus,
+    ListRooms,
+    RoomList,
+    Status,
+)
 from genie_core.serve.config import ServeConfig
 from genie_core.serve.errors import CannotServe, NoSuchRoom, RoomUnavailable
 from genie_core.serve.served_room import ServedRoom
@@ -142,6 +151,23 @@ async def test_a_stand_by_goes_on_when_the_other_machine_stops(tmp_path: Path) -
         assert bob.seen.events == ann.seen.events
 
 
+async def test_a_stand_by_tells_administrators_that_another_machine_hosts(tmp_path: Path) -> None:
+    async with machines(tmp_path) as both, both.serving("a") as first:
+        await hosting_all(first)
+        await first.create("Garden")
+        async with both.serving("b") as second:
+            asked = Administration(second, lambda: None)
+            status = await asked.answer(GetStatus(), "ann")
+            assert isinstance(status, Status)
+            assert status.addresses == tuple(map(str, both.config("a").addresses))
+            listed = await asked.answer(ListRooms(), "ann")
+            assert isinstance(listed, RoomList)
+            assert listed.stands_by
+            refused = await asked.answer(ArchiveRoom("Nowhere"), "ann")
+            assert isinstance(refused, Failed)
+            assert "another machine of this service hosts rooms now" in refused.text
+
+
 async def test_a_room_to_which_another_process_wrote_is_opened_anew(tmp_path: Path) -> None:
     async with machines(tmp_path) as both, both.serving("a") as service:
         await hosting_all(service)
@@ -234,6 +260,36 @@ async def test_files_and_used_invites_are_there_on_the_other_machine(tmp_path: P
         assert second.rooms[id_].saved.blobs.path(digest).read_bytes() == content
         async with joining(many, "bob") as bob:
             await bob.seen.online()
+
+
+async def test_a_room_from_before_the_store_is_put_there_when_it_is_opened(tmp_path: Path) -> None:
+    content = b"some text\n" * 1_000
+    digest = hashlib.sha256(content).hexdigest()
+    async with machines(tmp_path) as both, AsyncExitStack() as visits:
+        alone = Service(replace(both.config("a"), store=None), both.locations("a"))
+        await alone.start()
+        room = await alone.create("Standup")
+        invite, id_ = room.invite(), room.saved.id
+        ann = await visits.enter_async_context(joining(invite, "ann"))
+        await ann.seen.online()
+        await upload(room, content)
+        file = FileRef(digest, "notes.txt", len(content), "text/plain")
+        ann.client.messages.send("before", files=[file])
+        await ann.seen.until(lambda seen: seen.texts == ["before"])
+        await alone.stop()
+        async with both.serving("a") as first:
+            await hosting_all(first)
+            assert not first.rooms
+            first.refuse_archived(first.catalog.find(id_))
+            await first.unarchive(id_)
+        second = await visits.enter_async_context(both.serving("b"))
+        await until(lambda: id_ in second.rooms)
+        bob = await visits.enter_async_context(joining(invite, "bob"))
+        await bob.seen.until(lambda seen: seen.texts == ["before"])
+        assert second.store is not None
+        assert await second.store.objects.get(id_, digest, str(tmp_path / "notes.txt"))
+        assert (tmp_path / "notes.txt").read_bytes() == content
+        assert not list((tmp_path / "a").rglob("*.damaged-*"))
 
 
 async def upload(room: ServedRoom, content: bytes) -> None:

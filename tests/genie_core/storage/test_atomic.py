@@ -1,12 +1,19 @@
 import errno
 import os
+import socket
 import stat
 from pathlib import Path
 
 import pytest
 from tests.genie_core.faulty_files import FaultyFiles, failing
 
-from genie_core.storage.atomic import append_line, make_private_folder, read_file, replace_file
+from genie_core.storage.atomic import (
+    append_line,
+    make_private_folder,
+    read_file,
+    reason,
+    replace_file,
+)
 
 
 def test_a_file_is_synced_before_it_takes_the_name_and_its_name_after(
@@ -129,3 +136,13 @@ def test_a_line_that_does_not_fit_is_cut_off_and_an_unfinished_one_stays_separat
     assert path.read_bytes() == b"one\ntw"
     append_line(path, b"three\n")
     assert path.read_bytes() == b"one\ntw\nthree\n"
+
+
+def test_a_reason_repeats_no_address() -> None:
+    refused = OSError(errno.ECONNREFUSED, "Connect call failed ('127.0.0.1', 4222)")
+    taken = OSError(errno.EADDRINUSE, "Address already in use (while attempting to bind on …)")
+    unknown = socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+    assert reason(refused) == "Connection refused"
+    assert reason(taken) == "Address already in use"
+    assert reason(unknown) == "Name or service not known"
+    assert reason(OSError("several")) == "OSError: several"

@@ -141,7 +141,7 @@ async def test_a_service_is_backed_up_and_restored(tmp_path: Path) -> None:
         await here.run("create", "Garden")
         (room,) = running.service.rooms
         told = await here.run("backup", file, given=io.StringIO(PASSPHRASE))
-        assert "has 1 room, 1 key, the configuration" in told
+        assert "has 1 room, 1 key\n" in told  # there is no serve.toml
         assert "can be read without the passphrase" in told
         refused = await here.refused("restore", file, given=io.StringIO(PASSPHRASE))
         assert "a service runs here already" in refused
@@ -156,6 +156,16 @@ async def test_a_service_is_backed_up_and_restored(tmp_path: Path) -> None:
     async with administering(tmp_path / "there") as running:
         assert [*running.service.rooms] == [room]
     assert "can't be restored" in await there.refused("restore", str(tmp_path / "none.zip"))
+
+
+def test_a_stand_by_says_that_it_is_one() -> None:
+    status = Status("service", "1", 1, 1.0, "[::]:7654", "pin", "key", 0, 0, 0, store="nats")
+    shown = "\n".join(lines(replace(status, addresses=("a:1", "b:2")), "status", 80))
+    assert "listens  [::]:7654\naddress  a:1, b:2\n" in shown
+    assert "shards   none: this machine stands by" in shown
+    shown = "\n".join(lines(RoomList((), stands_by=True), "rooms", 80))
+    assert "this machine stands by" in shown
+    assert "make one" not in shown
 
 
 def test_what_members_and_titles_say_is_no_command_for_the_terminal() -> None:

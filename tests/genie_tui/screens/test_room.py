@@ -36,6 +36,7 @@ from genie_core.room.protocol.events import (
     MemberJoined,
     MessageDeleted,
     MessagePosted,
+    RoomSuspended,
     RunCancelled,
 )
 from genie_core.room.protocol.frames import MemberTyping
@@ -999,6 +1000,8 @@ async def test_a_guest_whom_no_agent_answers_is_told_where_they_write(
         await until(pilot, lambda: composer.placeholder == PLACEHOLDER)
         joined.feed(HostStarted("service"), MemberJoined("guest"), by="eve")
         await until(pilot, lambda: composer.placeholder == UNANSWERED_PLACEHOLDER)
+        joined.feed(RoomSuspended("the room was archived"), by="service")
+        await until(pilot, lambda: composer.placeholder == PLACEHOLDER)
 
 
 async def test_a_member_with_a_model_is_told_of_neither_invites_nor_models() -> None:

@@ -17,9 +17,9 @@ from genie_core.room.discovery.browser import Browser
 from genie_core.room.files.sync import FileSync
 from genie_core.room.open.conflicts import HostConflicts
 from genie_core.room.open.files import blobs_of
-from genie_core.room.open.hosting import make_own, open_held
 from genie_core.room.open.profile import Profile, engine_for, private_arguments_in, room_config
 from genie_core.room.open.route import ask_signer
+from genie_core.room.open.saved_room import make_own, open_held
 from genie_core.room.participant.presence import PASSES_NAME, HostPresence, InviteTokenFile
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.address import (

@@ -24,10 +24,10 @@ from genie_core.room.files.transfer import files_of
 from genie_core.room.open.conflicts import HostConflicts
 from genie_core.room.open.files import blobs_of, open_store, take_over
 from genie_core.room.open.host import first_free_port, leaving_unless_done
-from genie_core.room.open.hosting import open_held
 from genie_core.room.open.profile import Profile, engine_for, room_config
 from genie_core.room.open.requests import JoinRoom, RejoinRoom
 from genie_core.room.open.route import Route, ask_signer, browser_for, route_back, route_of
+from genie_core.room.open.saved_room import open_held
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.address import Address
 from genie_core.room.protocol.codec import event_mark
@@ -81,7 +81,7 @@ class Copies:
             record = listing.metadata
             if record is not None and way.wanted and hash_in(record.id) == way.wanted:
                 return f"This invite is for {room}. A copy of it is here: {listing.id}"
-        return f"This invite is for {room}. No copy of it is here yet."
+        return f"This invite is for {room}, which is new on this machine."
 
     def met(self, error: KnownRoom | SessionInUse) -> SavedSession | None:
         """Return the copy that continues with this host, or that another terminal has just created.

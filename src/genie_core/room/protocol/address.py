@@ -13,6 +13,9 @@ PORTS_TO_TRY: Final = 20
 """How many ports a host without a chosen one tries, starting at the usual port."""
 
 LOOPBACK: Final = "127.0.0.1"
+ALL_INTERFACES: Final = ("", "0.0.0.0", "::")  # noqa: S104 - compared with, not bound to
+"""What a program listens at to be reached by all addresses of its machine."""
+
 
 _FORM: Final = re.compile(
     r"(?:\[(?P<six>[^\[\]]+)\]|(?P<host>[^\[\]:]*))(?::(?P<port>[0-9]{1,5}))?"

@@ -8,7 +8,7 @@ import asyncio
 import logging
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from time import monotonic
 from typing import Final, Protocol, TypeAlias, TypeVar
@@ -56,17 +56,17 @@ T = TypeVar("T")
 Done: TypeAlias = Callable[[FileJob, ServerFrame, FileRef | None], None]
 
 
-class SharedFiles(Protocol):
+@dataclass(frozen=True, slots=True)
+class SharedFiles:
     """Where the files of a room are kept too, so that another machine can serve them.
 
-    Both raise an `OSError` if the store does not answer.
+    Both calls take a digest and a path of this machine: `put` stores the file at the path, `get`
+    writes the file there, or returns False if the store does not have it. They raise an `OSError`
+    if the store does not answer.
     """
 
-    async def put(self, digest: str, path: str) -> None:
-        """Store the file at a path of this machine."""
-
-    async def get(self, digest: str, path: str) -> bool:
-        """Write a file to a path of this machine; False if it is not there."""
+    put: Callable[[str, str], Awaitable[None]]
+    get: Callable[[str, str], Awaitable[bool]]
 
 
 _Key: TypeAlias = tuple[str, str]

@@ -44,6 +44,7 @@ from genie_core.room.transport.tls import (
     return_large_blocks,
     use_small_buffers,
 )
+from genie_core.storage.atomic import reason
 
 PING_INTERVAL: Final = 10.0
 """Seconds between pings, by which a host detects a lost participant."""
@@ -267,7 +268,7 @@ async def bind(address: Address, *, beyond: bool = False) -> socket.socket:
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise AddressInUse(str(address)) from error
-        raise CannotListen(str(address), error.strerror or str(error)) from error
+        raise CannotListen(str(address), reason(error)) from error
 
 
 async def listen(

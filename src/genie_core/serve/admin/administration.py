@@ -44,7 +44,7 @@ from genie_core.serve.admin.requests import (
     VoidAllInvites,
 )
 from genie_core.serve.served_room import ServedRoom
-from genie_core.serve.service import Service
+from genie_core.serve.service import STANDS_BY, Service
 from genie_core.serve.web.visitor import WebRole
 from genie_core.sessions.catalog import Listing, extent
 
@@ -194,7 +194,12 @@ class Administration:
             UnknownRoom: it names none, or several.
         """
         rooms = await asyncio.to_thread(self._catalog.all)
-        return _found(wanted, rooms)
+        try:
+            return _found(wanted, rooms)
+        except UnknownRoom as error:
+            if error.matches or not self._service.stands_by:
+                raise
+            raise AdminRefused(f"there is no room {wanted!r} here: {STANDS_BY}") from error
 
     async def _open_room(self, wanted: str) -> ServedRoom:
         found = await self._find(wanted)
@@ -219,7 +224,10 @@ class Administration:
         problems = self._service.problems
         listings = await asyncio.to_thread(self._measured)
         return RoomList(
-            tuple(_entry(each, open_rooms.get(each.id), problems.get(each.id)) for each in listings)
+            tuple(
+                _entry(each, open_rooms.get(each.id), problems.get(each.id)) for each in listings
+            ),
+            stands_by=self._service.stands_by,
         )
 
     def _measured(self) -> list[Listing]:
@@ -238,6 +246,7 @@ class Administration:
             pid=os.getpid(),
             uptime=self._clock() - self._began,
             address=str(service.address),
+            addresses=tuple(map(str, service.given_addresses)),
             pin=service.host.certificate.pin,
             key=service.identity.key,
             rooms=len(rooms),

@@ -181,8 +181,9 @@ class Failed(Answer, tag="failed", frozen=True):
 class Status(Answer, tag="status", frozen=True):
     """How the service is doing; times are in seconds.
 
-    `pin` is the fingerprint of its certificate, `key` the service's key. `store` describes what
-    machines share, and `shards` the parts of it whose rooms this process hosts.
+    It listens at `address`, and members are given `addresses`. `pin` is the fingerprint of its
+    certificate, `key` the service's key. `store` describes what machines share, and `shards` the
+    parts of it whose rooms this process hosts.
     """
 
     name: str
@@ -198,12 +199,14 @@ class Status(Answer, tag="status", frozen=True):
     store: str = ""
     shards: tuple[int, ...] = ()
     problems: tuple[str, ...] = ()
+    addresses: tuple[str, ...] = ()
 
 
 class RoomList(Answer, tag="rooms", frozen=True):
-    """The rooms of the service."""
+    """The rooms of the service; a machine that `stands_by` may lack some."""
 
     rooms: tuple[RoomEntry, ...]
+    stands_by: bool = False
 
 
 class RoomChanged(Answer, tag="room", frozen=True):

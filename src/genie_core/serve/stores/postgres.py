@@ -25,9 +25,10 @@ from genie_core.privacy.redaction import know
 from genie_core.room.protocol.events import Event
 from genie_core.room.server.log import Superseded
 from genie_core.runtime.extras import imports_of
+from genie_core.runtime.tasks import start_task
 from genie_core.serve.config import StoreTable
 from genie_core.serve.stores.folder_objects import FolderObjects
-from genie_core.serve.stores.store import Objects, StoreUnavailable, UnsafeStore
+from genie_core.serve.stores.store import Objects, StoreUnavailable, UnsafeStore, cause
 from genie_core.sessions.log.format import Damaged, decode_line, encode_line
 from genie_core.storage.atomic import create_file, write_whole
 from genie_core.storage.blobs import check_digest
@@ -58,6 +59,12 @@ TRANSFERS: Final = 3
 
 MARGIN: Final = 0.1
 """The share of a lease by which a holder gives it up early."""
+
+LATE: Final = 0.02
+"""Seconds after a lease would expire at which those who wait for it look."""
+
+LISTEN_AGAIN: Final = 0.5
+"""Seconds until a connection that listened is replaced."""
 
 logger = logging.getLogger(__name__)
 
@@ -122,17 +129,25 @@ SELECT first, last, lines FROM (
 """
 # A lease that another process holds is only looked at, since trying to insert would write.
 _ACQUIRE: Final = """
-INSERT INTO leases AS held
-SELECT $1::text, $2::uuid, clock_timestamp() + $3::interval WHERE NOT EXISTS (
-    SELECT FROM leases WHERE name = $1 AND holder <> $2 AND expires >= clock_timestamp()
+WITH taken AS (
+    INSERT INTO leases AS held
+    SELECT $1::text, $2::uuid, clock_timestamp() + $3::interval WHERE NOT EXISTS (
+        SELECT FROM leases WHERE name = $1 AND holder <> $2 AND expires >= clock_timestamp()
+    )
+    ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires = excluded.expires
+    WHERE held.holder = excluded.holder OR held.expires < clock_timestamp() RETURNING true
 )
-ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires = excluded.expires
-WHERE held.holder = excluded.holder OR held.expires < clock_timestamp() RETURNING true
+SELECT EXISTS (SELECT FROM taken) AS held, (
+    SELECT extract(epoch FROM expires - clock_timestamp())::float8 FROM leases WHERE name = $1
+) AS expires_in
 """
 _RENEW: Final = """
 UPDATE leases SET expires = clock_timestamp() + $3 WHERE name = $1 AND holder = $2 RETURNING true
 """
-_RELEASE: Final = "DELETE FROM leases WHERE name = $1 AND holder = $2"
+_RELEASE: Final = """
+WITH gone AS (DELETE FROM leases WHERE name = $1 AND holder = $2 RETURNING name)
+SELECT pg_notify($3, name) FROM gone
+"""
 _PUT: Final = """
 INSERT INTO documents VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET content = excluded.content
 """
@@ -157,6 +172,7 @@ class PostgresStore:
         self._database = _Database(table)
         self._replicas = table.replicas
         self._lease = table.lease
+        self._releases = _Releases(self._database)
         self.documents: Final = PostgresDocuments(self._database)
         self.objects: Final[Objects] = (
             PostgresObjects(self._database)
@@ -187,7 +203,7 @@ class PostgresStore:
         await self._database.value("DELETE FROM logs WHERE room = $1", room, limit=REMOVAL)
 
     def lease(self, name: str) -> "PostgresLease":
-        return PostgresLease(self._database, name, self._lease)
+        return PostgresLease(self._database, self._releases, name, self._lease)
 
     async def check(self) -> None:
         (found,) = await self._database.rows(_SETTINGS)
@@ -322,10 +338,16 @@ class PostgresLog:
 
 
 class PostgresLease:
-    """The right to host a part of a service's rooms: a row that expires by the server's clock."""
+    """The right to host a part of a service's rooms: a row that expires by the server's clock.
 
-    def __init__(self, database: "_Database", name: str, seconds: float) -> None:
+    A process that waits for it looks again when it is released, and when it would expire.
+    """
+
+    def __init__(
+        self, database: "_Database", releases: "_Releases", name: str, seconds: float
+    ) -> None:
         self._database = database
+        self._releases = releases
         self._seconds = seconds
         self._length = timedelta(seconds=seconds)
         self._key: Final = (name, uuid4())
@@ -333,15 +355,14 @@ class PostgresLease:
 
     async def acquire(self) -> None:
         """Wait until it is free, and hold it. A wait that fails to reach the store goes on."""
-        while True:
-            sent = time.monotonic()
-            try:
-                if await self._database.value(_ACQUIRE, *self._key, self._length):
-                    self._until = sent + self._seconds
-                    return
-            except StoreUnavailable as error:
-                logger.debug("the lease %s can't be asked for: %s", self._key[0], error)
-            await asyncio.sleep(self._seconds / 10)
+        if await self._try() is None:
+            return
+        with self._releases.waiting(self._key[0]) as released:
+            while (pause := await self._try()) is not None:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(pause):
+                        await released.wait()
+                released.clear()
 
     async def hold(self) -> None:
         while (left := self._left) > 0:
@@ -354,7 +375,8 @@ class PostgresLease:
     async def release(self) -> None:
         self._until = 0.0
         try:
-            await self._database.value(_RELEASE, *self._key, limit=self._seconds)
+            given = (*self._key, self._releases.channel)
+            await self._database.value(_RELEASE, *given, limit=self._seconds)
         except StoreUnavailable as error:  # it ends by itself
             logger.debug("the lease %s can't be given up: %s", self._key[0], error)
 
@@ -362,6 +384,19 @@ class PostgresLease:
     def _left(self) -> float:
         """The seconds for which the lease is surely held."""
         return self._until - self._seconds * MARGIN - time.monotonic()
+
+    async def _try(self) -> float | None:
+        """Take it if it is free; else return in how many seconds to try again."""
+        sent = time.monotonic()
+        try:
+            (found,) = await self._database.rows(_ACQUIRE, *self._key, self._length)
+        except StoreUnavailable as error:
+            logger.debug("the lease %s can't be asked for: %s", self._key[0], error)
+            return self._seconds / 10
+        if found["held"]:
+            self._until = sent + self._seconds
+            return None
+        return min(max(found["expires_in"] or 0.0, 0.0) + LATE, self._seconds)
 
     async def _renewed(self) -> bool:
         sent = time.monotonic()
@@ -374,6 +409,60 @@ class PostgresLease:
         if renewed:
             self._until = sent + self._seconds
         return bool(renewed)
+
+
+class _Releases:
+    """Tells those who wait for leases when one is released.
+
+    One connection listens while any is waited for. Each time that it begins to, all look again.
+    """
+
+    def __init__(self, database: "_Database") -> None:
+        self._database = database
+        self._waiting: list[tuple[str, asyncio.Event]] = []
+        self._listening: asyncio.Task[None] | None = None
+        self.channel: Final = f"{database.schema}.released"
+
+    @contextmanager
+    def waiting(self, name: str) -> Iterator[asyncio.Event]:
+        """Lend an event that is set whenever the lease of this name may be free."""
+        waiter = (name, asyncio.Event())
+        self._waiting.append(waiter)
+        if self._listening is None:
+            self._listening = start_task(self._listen(), name="released leases")
+        try:
+            yield waiter[1]
+        finally:
+            self._waiting.remove(waiter)
+            if not self._waiting and self._listening is not None:
+                self._listening.cancel()
+                self._listening = None
+
+    async def _listen(self) -> None:
+        while True:
+            try:
+                await self._listen_once()
+            except StoreUnavailable as error:
+                logger.debug("released leases are not heard of: %s", error)
+            await asyncio.sleep(LISTEN_AGAIN)
+
+    async def _listen_once(self) -> None:
+        """Listen until the connection ends."""
+        ended = asyncio.Event()
+        async with self._database.connection() as connection:
+            try:
+                connection.add_termination_listener(lambda _connection: ended.set())
+                await connection.add_listener(self.channel, self._hear)
+                for _, released in self._waiting:
+                    released.set()
+                await ended.wait()
+            finally:
+                connection.terminate()  # it listens, so it is of no other use
+
+    def _hear(self, _connection: object, _process: int, _channel: str, name: object) -> None:
+        for wanted, released in self._waiting:
+            if wanted == name:
+                released.set()
 
 
 class PostgresDocuments:
@@ -481,7 +570,7 @@ class _Database:
     def __init__(self, table: StoreTable) -> None:
         if not _PREFIX.fullmatch(table.prefix):
             raise InvalidSetting("prefix", table.prefix, "lower-case letters, digits and _")
-        self._schema = table.prefix
+        self.schema: Final = table.prefix
         self._timeout = TIMEOUT
         self._options = _options(table)
         self._opening = asyncio.Lock()
@@ -539,7 +628,7 @@ class _Database:
             reset=_keep,
             server_settings={
                 "application_name": "genie-tui",
-                "search_path": f'"{self._schema}"',
+                "search_path": f'"{self.schema}"',
                 "synchronous_commit": "on",
                 "idle_in_transaction_session_timeout": "60s",
             },
@@ -557,8 +646,8 @@ class _Database:
         """Make the tables unless they are there."""
         await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
         if await connection.fetchval("SELECT to_regclass('version')") is None:
-            if await connection.fetchval("SELECT to_regnamespace($1)", self._schema) is None:
-                await connection.execute(f'CREATE SCHEMA "{self._schema}"')
+            if await connection.fetchval("SELECT to_regnamespace($1)", self.schema) is None:
+                await connection.execute(f'CREATE SCHEMA "{self.schema}"')
             await connection.execute(_TABLES)
             await connection.execute("INSERT INTO version VALUES ($1)", VERSION)
         found = await connection.fetchval("SELECT number FROM version")
@@ -582,7 +671,7 @@ class _Database:
             text = " ".join((error.args or ("",))[0].split()) or type(error).__name__
             raise StoreUnavailable(f"PostgreSQL refuses: {text}") from None
         except (asyncpg.InterfaceError, asyncpg.InternalClientError, *also) as error:
-            raise StoreUnavailable(f"PostgreSQL is out of reach: {summary(error)}") from None
+            raise StoreUnavailable(f"PostgreSQL is out of reach: {cause(error)}") from None
 
 
 def _options(table: StoreTable) -> dict[str, Any]:

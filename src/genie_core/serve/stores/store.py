@@ -6,6 +6,7 @@ from typing import Protocol
 
 from genie_core.errors import GenieError
 from genie_core.room.protocol.events import Event
+from genie_core.storage.atomic import reason
 
 
 def shard_of(room: str, shards: int) -> int:
@@ -18,6 +19,12 @@ class StoreUnavailable(GenieError, OSError):
 
     It is an `OSError`, as a full disk is: for the writer of a log both pass.
     """
+
+
+def cause(error: BaseException) -> str:
+    """Describe in one line why a store does not answer; a file of its configuration is named."""
+    file = error.filename if isinstance(error, OSError) else None
+    return f"can't read {file}: {reason(error)}" if file else reason(error)
 
 
 class UnsafeStore(GenieError):

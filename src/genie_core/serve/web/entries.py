@@ -214,12 +214,17 @@ def _member(person: Person, state: RoomState) -> Member:
     busy = state.presence(person.name).value
     return Member(
         visible_line(person.name),
-        person.role,
+        _role(person, state),
         agent=person.is_agent,
         muted=person.muted,
         engine=visible_line(person.agent) if person.engine else "",
         busy=busy if busy in ("thinking", "waiting") else "",
     )
+
+
+def _role(person: Person, state: RoomState) -> str:
+    """Return a person's role; whether they are an agent is told apart."""
+    return person.role if person.is_agent else state.role_of(person)
 
 
 def _reactions(reactions: Reactions) -> tuple[Reaction, ...]:

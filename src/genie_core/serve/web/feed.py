@@ -16,6 +16,7 @@ from genie_core.room.text.events import changed_thread
 from genie_core.serve.web.entries import (
     NoticeEntry,
     answer_entry,
+    members_of,
     message_entry,
     notice_entry,
     with_effect,
@@ -44,12 +45,20 @@ class RoomFeed:
         self._notices: dict[int, NoticeEntry] = {}
         self._answers: dict[int, int] = {}
         self._encoded: dict[int, msgspec.Raw] = {}
+        self._members: msgspec.Raw | None = None
         self._reader = PrivateReader(Identity.generate())
 
     @property
     def mark(self) -> int:
         """The mark of the last event, by which the room knows whether its log has the same one."""
         return 0 if self.last is None else event_mark(self.last)
+
+    @property
+    def members(self) -> msgspec.Raw:
+        """The present members as JSON: the same object until an event."""
+        if self._members is None:
+            self._members = msgspec.Raw(_encode(members_of(self.state)))
+        return self._members
 
     def apply(self, event: Event, room: str) -> None:
         """Take in an event of the log; one that was applied before changes nothing.
@@ -67,6 +76,7 @@ class RoomFeed:
         is_change = isinstance(event.told.body, ChangeBody)
         notice = None if is_change else notice_entry(event, state)
         state.apply(event, self._reader.shown(event, state))
+        self._members = None
         self.last = event
         if notice is not None:
             self._notices[event.seq] = with_effect(notice, event, state)

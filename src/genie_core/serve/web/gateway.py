@@ -8,51 +8,38 @@ import asyncio
 import ipaddress
 import logging
 import socket
-import ssl
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from importlib.resources import files
 from typing import Annotated, Final
 from urllib.parse import urlsplit
 
 import msgspec
-import uvicorn
 from starlette.applications import Starlette
-from starlette.datastructures import MutableHeaders
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, WebSocketRoute
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from genie_core.privacy.redaction import mask_known
 from genie_core.room.protocol.errors import InvalidName, RoomError
 from genie_core.room.protocol.names import check_name
 from genie_core.room.security.challenge import InviteSecret
+from genie_core.room.transport.hardening import HalfOpenLimiter
 from genie_core.room.transport.origin import client_origin, site_of
 from genie_core.room.transport.rate import Rates
 from genie_core.runtime.tasks import start_task
+from genie_core.serve.asgi import AsgiServer
 from genie_core.serve.config import WebTable
 from genie_core.serve.errors import CannotServe
+from genie_core.serve.web.hardening import HEAD_TIMEOUT, HEADERS, PromptHttp, TabSocket
 from genie_core.serve.web.links import LONGEST_VISIT, Visit, Visits, WebLink, WebLinks
 from genie_core.serve.web.visitor import Tab, Visitor, WebRole, WebRoom
+from genie_core.storage.atomic import reason
 from genie_core.text.safe import visible_line
-
-HEADERS: Final = {
-    "content-security-policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-        "img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; "
-        "require-trusted-types-for 'script'; trusted-types 'none'"
-    ),
-    "referrer-policy": "no-referrer",
-    "x-content-type-options": "nosniff",
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "cache-control": "no-store",
-}
-"""On every response: the page loads nothing from elsewhere, and none of it is kept."""
 
 PAGE: Final = {
     "/": ("index.html", "text/html; charset=utf-8"),
@@ -60,6 +47,8 @@ PAGE: Final = {
     "/style.css": ("style.css", "text/css; charset=utf-8"),
     "/icon.svg": ("icon.svg", "image/svg+xml"),
 }
+
+USUAL_PORTS: Final = {"http": 80, "https": 443}
 
 COOKIE: Final = "genie-visit"
 
@@ -76,8 +65,8 @@ MOST_CONNECTIONS: Final = 1_024
 LARGEST_REQUEST: Final = 4_096
 LARGEST_FRAME: Final = 256 * 1024
 
-HEAD_TIMEOUT: Final = 10.0
-"""Seconds for a connection to send its first request, and for the body of one."""
+MOST_STRANGERS: Final = 512
+"""Connections that are not tabs of visitors; beyond, the largest network loses its oldest ones."""
 
 STALLED: Final = 20.0
 """Seconds that a tab may take to receive an update before it is dropped; it then reconnects."""
@@ -129,13 +118,14 @@ class WebGateway:
         self._clock = clock
         self._links = WebLinks()
         self._visits = Visits()
+        self._entering: set[Visitor] = set()
         self._guesses = Rates(GUESSES, GUESSES / GUESS_PERIOD)
         self._entries = Rates(ENTRIES, ENTRIES_PER_SECOND)
         self._origins: frozenset[str] = frozenset()
         self._hosts: frozenset[str] = frozenset()
         self._url = ""
         self._page = {path: (_read(name), media) for path, (name, media) in PAGE.items()}
-        self._server: uvicorn.Server | None = None
+        self._server: AsgiServer | None = None
 
     @property
     def url(self) -> str:
@@ -150,33 +140,26 @@ class WebGateway:
         """
         table = self._table
         _check_reach(table)
-        config = uvicorn.Config(
-            self._app(),
-            http=PromptHttp,
-            ws="websockets-sansio",
-            ws_max_size=LARGEST_FRAME,
-            ws_per_message_deflate=False,
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            proxy_headers=bool(table.url),
-            forwarded_allow_ips="127.0.0.1,::1",
-            limit_concurrency=MOST_CONNECTIONS,
-            ssl_certfile=table.certificate,
-            ssl_keyfile=table.key,
-        )
+        limiter = HalfOpenLimiter(MOST_STRANGERS)
         try:
-            config.load()
-        except (OSError, ssl.SSLError) as error:
+            server = AsgiServer(
+                self._app(),
+                http=PromptHttp,
+                ws=partial(TabSocket, limiter),
+                headers=list(HEADERS.items()),
+                ws_max_size=LARGEST_FRAME,
+                ws_per_message_deflate=False,
+                proxy_headers=bool(table.url),
+                forwarded_allow_ips="127.0.0.1,::1",
+                limit_concurrency=MOST_CONNECTIONS,
+                ssl_certfile=table.certificate,
+                ssl_keyfile=table.key,
+            )
+        except OSError as error:
             raise CannotServe(f"{table.certificate} can't be used: {error}") from error
         sock = _bind(table)
-        port = int(sock.getsockname()[1])
-        self._set_origins(port)
-        # Its own life cycle takes over signal handlers and wakes ten times a second.
-        server = uvicorn.Server(config)
-        server.lifespan = config.lifespan_class(config)
-        await server.startup([sock])
+        self._set_origins(int(sock.getsockname()[1]))
+        await server.listen(limiter.guard(sock))
         self._server = server
 
     async def stop(self, reason: str = "the page was closed") -> None:
@@ -184,19 +167,12 @@ class WebGateway:
         server, self._server = self._server, None
         if server is None:
             return
-        for listening in server.servers:
-            listening.close()
-        here = [each.visitor for each in self._visits]
+        server.shut()
+        here = [*(each.visitor for each in self._visits), *self._entering]
         if here:
             leaving = [start_task(each.leave(reason)) for each in here]
             await asyncio.wait(leaving)
-        for connection in list(server.server_state.connections):
-            connection.transport.abort()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(LEAVING):
-                await asyncio.gather(*server.server_state.tasks, return_exceptions=True)
-        for listening in server.servers:
-            await listening.wait_closed()
+        await server.close(LEAVING)
 
     def link(
         self,
@@ -210,6 +186,9 @@ class WebGateway:
         """Make a link to a room; `lifetime` is in seconds.
 
         The room lets its visitors in by `ticket`, or by that of its route.
+
+        Raises:
+            TooManyLinks: there are too many that have not ended.
         """
         ticket = ticket or room.route.ticket
         made = self._links.issue(
@@ -226,16 +205,15 @@ class WebGateway:
 
     def _set_origins(self, port: int) -> None:
         scheme = "https" if self._table.certificate is not None else "http"
-        names = [f"{each}:{port}" for each in ("127.0.0.1", "localhost", "[::1]")]
-        self._url = self._table.url.rstrip("/")
-        if self._url:
-            outside = urlsplit(self._url)
-            self._origins = frozenset({f"{outside.scheme}://{outside.netloc}"})
-            self._hosts = frozenset({outside.netloc, *names})
+        hosts = ("127.0.0.1", "localhost", "::1", *([] if self._table.url else [self._table.host]))
+        names = [_authority(scheme, each, port) for each in hosts]
+        if self._table.url:
+            outside = urlsplit(self._table.url)
+            name = _authority(outside.scheme, outside.hostname or "", outside.port)
+            self._url = f"{outside.scheme}://{name}"
+            self._origins, self._hosts = frozenset({self._url}), frozenset({name, *names})
         else:
-            host = f"[{self._table.host}]" if ":" in self._table.host else self._table.host
-            names.append(f"{host}:{port}")
-            self._url = f"{scheme}://{host}:{port}"
+            self._url = f"{scheme}://{names[-1]}"
             self._origins = frozenset(f"{scheme}://{each}" for each in names)
             self._hosts = frozenset(names)
 
@@ -252,6 +230,7 @@ class WebGateway:
                 WebSocketRoute("/v/{link}/socket", self._serve_tab),
             ]
         )
+        app.router.redirect_slashes = False
         return Guard(app, lambda host: host in self._hosts)
 
     async def _serve_page(self, request: Request) -> Response:
@@ -268,15 +247,13 @@ class WebGateway:
             return _error(403, "Only the page itself may ask for this.")
         source = site_of(client_origin(request.client.host if request.client else ""))
         now = asyncio.get_running_loop().time()
-        if self._guesses.wait(source, now):
-            return _error(429, TOO_OFTEN)
         wanted = await _read_enter(request)
         if wanted is None:
             return _error(400, "The page sent something that can't be understood; reload it.")
         link = self._links.check(request.path_params["link"], wanted.secret, self._clock())
-        if link is None:
-            self._guesses.charge(source, now, 1)
-            return _error(403, NO_LINK)
+        if link is None:  # a right one is always taken: others share a network with who guesses
+            is_guessing = not self._guesses.take(source, now)
+            return _error(429, TOO_OFTEN) if is_guessing else _error(403, NO_LINK)
         if not self._entries.take(link.id, now):
             return _error(429, TOO_OFTEN)
         try:
@@ -289,12 +266,18 @@ class WebGateway:
         """Join the room for a person with a valid link."""
         if not self._visits.has_space(self._clock()):
             return _error(503, FULL)
+        if not self._links.take(link, self._clock()):
+            return _error(403, NO_LINK)
         visitor = Visitor(link.room, name, link.role, link.ticket)
+        self._entering.add(visitor)
         try:
             await visitor.enter()
         except RoomError as error:
+            self._links.give_back(link)
             return _error(409, str(error))
-        if self._server is None or not self._links.consume(link, self._clock()):
+        finally:
+            self._entering.discard(visitor)
+        if not self._links.keep(link) or self._server is None:
             await visitor.leave()
             return _error(403, NO_LINK)
         secret = self._visits.begin(link, visitor, self._clock())
@@ -356,7 +339,8 @@ class WebGateway:
             start_task(_receive_frames(socket, visit.visitor, tab), name="from a tab"),
         ]
         try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            left = visit.ends - self._clock()
+            await asyncio.wait(tasks, timeout=left, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for task in tasks:
                 task.cancel()
@@ -431,47 +415,47 @@ def _error(status: int, text: str) -> Response:
 
 
 class Guard:
-    """Adds the headers to every response, and refuses requests for other hosts (DNS rebinding)."""
+    """Refuses requests for other hosts (DNS rebinding)."""
 
     def __init__(self, app: ASGIApp, is_host: Callable[[str], bool]) -> None:
         self._app = app
         self._is_host = is_host
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def send_guarded(message: Message) -> None:
-            if message["type"] in ("http.response.start", "websocket.accept"):
-                headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
-                    headers[name] = value
-            await send(message)
-
-        if not self._is_host(HTTPConnection(scope).headers.get("host", "")):
-            if scope["type"] == "websocket":
-                await send({"type": "websocket.close"})
-            else:
-                refused = _error(421, "No such page is served under this name.")
-                await refused(scope, receive, send_guarded)
-            return
-        await self._app(scope, receive, send_guarded)
+        if self._is_host(HTTPConnection(scope).headers.get("host", "")):
+            await self._app(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close"})
+        else:
+            refused = _error(421, "No such page is served under this name.")
+            await refused(scope, receive, send)
 
 
-class PromptHttp(H11Protocol):
-    """Drops a connection that sends no whole request head in time."""
+def _authority(scheme: str, host: str, port: int | None) -> str:
+    """Return a host and port as browsers write them: without the port that is usual."""
+    name = f"[{host}]" if ":" in host else host
+    return name if port in (None, USUAL_PORTS[scheme]) else f"{name}:{port}"
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self.loop.call_later(HEAD_TIMEOUT, self._drop_if_silent, transport)
 
-    def _drop_if_silent(self, transport: asyncio.Transport) -> None:
-        if not self.headers:
-            transport.abort()
+def _check_url(text: str) -> None:
+    """Refuse what is no address of a page, or is one without TLS beyond this machine."""
+    try:
+        url = urlsplit(text)
+        is_whole = url.scheme in USUAL_PORTS and url.hostname and (url.port is None or url.port)
+    except ValueError:
+        is_whole = False
+    if not is_whole or "@" in url.netloc or url.path.strip("/") or url.query or url.fragment:
+        raise CannotServe(f"{text!r} is no address such as https://chat.example.org")
+    if not text.isascii():
+        raise CannotServe(f"write {text!r} as browsers send it, with xn-- for other letters")
+    if url.scheme == "http" and not _is_loopback(url.hostname or ""):
+        raise CannotServe(f"{text} is without TLS: people beyond this machine need https")
 
 
 def _check_reach(table: WebTable) -> None:
     """Refuse to listen beyond loopback without TLS."""
-    url = urlsplit(table.url)
-    if table.url and (url.scheme not in ("http", "https") or not url.netloc or url.path.strip("/")):
-        raise CannotServe(f"{table.url!r} is no address such as https://chat.example.org")
+    if table.url:
+        _check_url(table.url)
     if (table.certificate is None) != (table.key is None):
         raise CannotServe("a certificate needs its key, and a key its certificate")
     if _is_loopback(table.host):
@@ -498,7 +482,7 @@ def _bind(table: WebTable) -> socket.socket:
         return socket.create_server((table.host, table.port), family=family)
     except OSError as error:
         where = f"{table.host}:{table.port}"
-        raise CannotServe(f"the page can't be served at {where}: {error.strerror}") from error
+        raise CannotServe(f"the page can't be served at {where}: {reason(error)}") from error
 
 
 def _read(name: str) -> bytes:

@@ -3,13 +3,12 @@
 import hashlib
 import hmac
 import secrets
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from genie_core.room.security.challenge import InviteSecret
-from genie_core.room.security.invite_tokens import InviteTokens
+from genie_core.serve.errors import TooManyLinks
 from genie_core.serve.web.visitor import Visitor, WebRole, WebRoom
 
 LONGEST_VISIT: Final = 12 * 3600.0
@@ -18,20 +17,34 @@ LONGEST_VISIT: Final = 12 * 3600.0
 MOST_VISITS: Final = 512
 """Visitors at a time; of those who have closed the page the oldest are forgotten first."""
 
-_MEETING: Final = b"genie web link"
+MOST_LINKS: Final = 1_024
+"""Open links of a gateway."""
+
+_ID_BYTES: Final = 6
+_SECRET_BYTES: Final = 16
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class WebLink:
-    """What a link gives access to; its secret is known to `WebLinks` only.
+    """What a link gives access to, until `expires` and for so many `uses` more.
 
-    `ticket` is the invite by which the room lets its visitors in.
+    `ticket` is the invite by which the room lets its visitors in. `entering` counts the people who
+    have taken a use and may give it back.
     """
 
     id: str
     room: WebRoom
     role: WebRole
     ticket: InviteSecret | None
+    secret: str = field(default="", repr=False)
+    expires: float | None = None
+    uses: int | None = None
+    entering: int = 0
+
+    def is_open(self, now: float) -> bool:
+        """Whether it lets people in, or may do so again."""
+        is_timely = self.expires is None or now < self.expires
+        return is_timely and (self.uses is None or self.uses + self.entering > 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +61,7 @@ class WebLinks:
 
     def __init__(self) -> None:
         self._links: dict[str, WebLink] = {}
-        self._tokens: dict[WebRoom, InviteTokens] = {}
-        self._decoy: Final = InviteTokens()
+        self._decoy: Final = secrets.token_urlsafe(_SECRET_BYTES)
 
     def issue(
         self,
@@ -61,30 +73,48 @@ class WebLinks:
         lifetime: float | None = None,
         uses: int | None = None,
     ) -> str:
-        """Make a link; returns its id and secret, for the fragment of an address."""
-        tokens = self._tokens.setdefault(room, InviteTokens())
-        made = tokens.issue(now, uses=uses, lifetime=lifetime)
-        self._links[made.id] = WebLink(made.id, room, role, ticket)
-        return f"{made.id}.{urlsafe_b64encode(made.secret).decode().rstrip('=')}"
+        """Make a link; returns its id and secret, for the fragment of an address.
+
+        Raises:
+            TooManyLinks: there are `MOST_LINKS` that have not ended.
+        """
+        self._links = {id_: each for id_, each in self._links.items() if each.is_open(now)}
+        if len(self._links) >= MOST_LINKS:
+            raise TooManyLinks(MOST_LINKS)
+        id_, secret = secrets.token_urlsafe(_ID_BYTES), secrets.token_urlsafe(_SECRET_BYTES)
+        expires = None if lifetime is None else now + lifetime
+        self._links[id_] = WebLink(id_, room, role, ticket, secret, expires, uses)
+        return f"{id_}.{secret}"
 
     def check(self, id_: str, secret: str, now: float) -> WebLink | None:
         """Return an open link if the secret is its own; takes as long if there is none."""
         link = self._links.get(id_)
-        tokens = self._decoy if link is None else self._tokens[link.room]
-        try:
-            given = urlsafe_b64decode(f"{secret}==")
-        except ValueError:
-            given = b""
-        proof = hmac.digest(given, _MEETING, hashlib.sha256)
-        return link if tokens.check(id_, proof, _MEETING, now) else None
+        right = self._decoy if link is None else link.secret
+        is_right = hmac.compare_digest(_digest(right), _digest(secret))
+        return link if link is not None and link.is_open(now) and is_right else None
 
-    def consume(self, link: WebLink, now: float) -> bool:
-        """Count a use; False if the link ended after it was checked."""
-        return self._tokens[link.room].consume(link.id, now) is not None
+    def take(self, link: WebLink, now: float) -> bool:
+        """Take a use for one who enters; False if none is left. `keep` or `give_back` follows."""
+        if link.id not in self._links or not link.is_open(now) or link.uses == 0:
+            return False
+        if link.uses is not None:
+            link.uses -= 1
+        link.entering += 1
+        return True
+
+    def keep(self, link: WebLink) -> bool:
+        """Count a use, as the person is in; False if the link was voided meanwhile."""
+        link.entering -= 1
+        return link.id in self._links
+
+    def give_back(self, link: WebLink) -> None:
+        """Give a use back, as the person was not let in."""
+        link.entering -= 1
+        if link.uses is not None:
+            link.uses += 1
 
     def forget(self, room: WebRoom) -> None:
         """Void all links to a room."""
-        self._tokens.pop(room, None)
         self._links = {id_: link for id_, link in self._links.items() if link.room is not room}
 
 

@@ -30,12 +30,16 @@ from genie_core.room.transport.dialer import Dialer
 from genie_core.room.transport.rate import TokenBucket
 from genie_core.room.transport.websocket import tls_connect
 from genie_core.runtime.tasks import start_task
-from genie_core.serve.web.entries import Member, members_of, message_entry
+from genie_core.serve.web.entries import message_entry
 from genie_core.serve.web.feed import KEPT, RoomFeed
 from genie_core.text.safe import visible, visible_line
 
 MOST_TABS: Final = 8
 """Tabs of one visitor at a time."""
+
+TABS_AT_ONCE: Final = 20
+TABS_PER_SECOND: Final = 1.0
+"""How often a visitor may open a tab, or a tab reconnect: it may begin a connection to the room."""
 
 AWAY: Final = 60.0
 """Seconds without a tab after which a visitor leaves the room; they come back with the next tab."""
@@ -99,7 +103,7 @@ class Update(msgspec.Struct, frozen=True, omit_defaults=True):
     reset: bool = False
     entries: tuple[msgspec.Raw, ...] = ()
     gone: tuple[int, ...] = ()
-    members: tuple[Member, ...] | None = None
+    members: msgspec.Raw | None = None
     status: Status | None = None
     streams: tuple[Streamed, ...] = ()
     typing: tuple[str, ...] = ()
@@ -110,7 +114,8 @@ class Update(msgspec.Struct, frozen=True, omit_defaults=True):
     def is_empty(self) -> bool:
         """Whether there is nothing to tell."""
         told = self.entries, self.gone, self.streams, self.typing, self.sent, self.notices
-        return not (any(told) or self.reset or self.title or self.members or self.status)
+        is_greeting = self.reset or self.title or self.members is not None
+        return not (any(told) or is_greeting or self.status)
 
 
 class Tab:
@@ -126,7 +131,7 @@ class Tab:
         self.changed = asyncio.Event()
         self.changed.set()
         self.pace = TokenBucket(BURST, PER_SECOND)
-        self.members: tuple[Member, ...] | None = None
+        self.members: msgspec.Raw | None = None
         self.status: Status | None = None
         self.greeting: tuple[str, str] | None = None
         self.streamed: dict[int, int] = {}
@@ -163,6 +168,7 @@ class Visitor:
         self._ticket = ticket
         self.status = Status(ConnectionState.CONNECTING.value)
         self.tabs: set[Tab] = set()
+        self._opening = TokenBucket(TABS_AT_ONCE, TABS_PER_SECOND)
         self._room = room
         self._feed = room.feed
         self._identity = Identity.generate()
@@ -218,7 +224,8 @@ class Visitor:
 
     def attach(self, tab: Tab) -> bool:
         """Add a tab; False if there are too many. The first one brings the person back."""
-        if len(self.tabs) >= MOST_TABS:
+        now = asyncio.get_running_loop().time()
+        if len(self.tabs) >= MOST_TABS or not self._opening.take(now):
             return False
         self.tabs.add(tab)
         self._stop_timer()
@@ -460,7 +467,7 @@ class Visitor:
         if is_new:
             tab.feed, tab.since, tab.floor = feed.id, 0, feed.dropped
         entries, gone = self._entries(tab)
-        members, greeting = members_of(state), (visible_line(state.title), self.name)
+        members, greeting = feed.members, (visible_line(state.title), self.name)
         title, name = greeting if greeting != tab.greeting else ("", "")
         update = Update(
             feed.id,

@@ -200,7 +200,11 @@ def only_host(joined: "JoinedRoom") -> str:
 
 def no_authority(joined: "JoinedRoom") -> str:
     """Why this person may not moderate and invite; empty if they have the host's role."""
-    return "" if joined.state.administers(joined.name) else only_host(joined)
+    state = joined.state
+    if state.administers(joined.name) or not (objection := only_host(joined)):
+        return ""
+    others = [name for name in state.people if state.administers(name) and not state.is_host(name)]
+    return f"{objection} {' and '.join(others)} may, too." if others else objection
 
 
 def cannot_take_over(joined: "JoinedRoom") -> str:

@@ -443,7 +443,7 @@ async def test_a_room_of_the_same_id_at_another_host_is_kept_apart(
         SavedSession.load(stolen).update(kind="hosted", name="zoe", host="zoe")
         with pytest.raises(NotYourTurn):
             await RoomOpener("zoe", LOCAL, places(z)).enter(ResumeRoom("stolen"), Ear())
-        monkeypatch.setattr("genie_core.room.open.hosting.turn_of", lambda *_: 0.0)
+        monkeypatch.setattr("genie_core.room.open.saved_room.turn_of", lambda *_: 0.0)
         async with joined("zoe", ResumeRoom("stolen"), z) as (zoe, _):
             assert zoe.id == ann.id
             with pytest.raises(OtherHost):

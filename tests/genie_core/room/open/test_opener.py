@@ -20,11 +20,11 @@ from genie_core.datastore import path_name
 from genie_core.room.client.events import CopyRead, RoomEvent
 from genie_core.room.client.model import ConnectionState, PendingMessage
 from genie_core.room.open.host import HostedRoom, serve_room
-from genie_core.room.open.hosting import NotYours
 from genie_core.room.open.identities import identity_of_person
 from genie_core.room.open.join import NowhereHosted
 from genie_core.room.open.opener import NothingToResume, RoomOpener, StillHosted
 from genie_core.room.open.requests import JoinRoom, NewRoom, OpenRequest, RejoinRoom, ResumeRoom
+from genie_core.room.open.saved_room import NotYours
 from genie_core.room.participant.presence import HostPresence
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.address import Address, parse_address
@@ -106,7 +106,7 @@ def an_hour_later(monkeypatch: pytest.MonkeyPatch) -> None:
     def later(state: RoomState, name: str, key: str, met: float, now: float) -> float | None:
         return turn_of(state, name, key, met, now + 3_600)
 
-    monkeypatch.setattr("genie_core.room.open.hosting.turn_of", later)
+    monkeypatch.setattr("genie_core.room.open.saved_room.turn_of", later)
 
 
 async def said(speaker: JoinedRoom, hearer: JoinedRoom, ear: Ear, text: str) -> None:

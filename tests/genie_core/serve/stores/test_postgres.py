@@ -22,8 +22,8 @@ from genie_core.room.server.log import Log, Superseded
 from genie_core.runtime.tasks import start_task
 from genie_core.serve.config import StoreTable
 from genie_core.serve.stores import postgres
+from genie_core.serve.stores.cached_log import CachedLog
 from genie_core.serve.stores.postgres import GROUP_BYTES, PostgresStore
-from genie_core.serve.stores.shared_log import CachedLog
 from genie_core.serve.stores.store import SharedLog, StoreUnavailable, UnsafeStore
 from genie_core.sessions.log.index import INDEX_NAME
 from genie_core.testing.contract.log import LogContract, LogPlace, make_events
@@ -42,7 +42,7 @@ from pathlib import Path
 import msgspec
 from genie_core.serve.config import StoreTable
 from genie_core.serve.stores.postgres import PostgresStore
-from genie_core.serve.stores.shared_log import CachedLog
+from genie_core.serve.stores.cached_log import CachedLog
 from genie_core.testing.contract.log import write_until_killed
 
 async def main():
@@ -177,6 +177,31 @@ class TestLeases(InPostgres, LeaseContract): ...
 
 
 class TestObjects(InPostgres, ObjectsContract): ...
+
+
+async def test_a_lease_that_is_released_is_taken_at_once(place: Place) -> None:
+    """Not only when it would have expired; also after the connection that listens was replaced."""
+    first = place.connect("b", lease=60.0).lease("shard-0")
+    second = place.connect("a", lease=60.0).lease("shard-0")
+    await first.acquire()
+    waiting = start_task(second.acquire())
+    for cut in (False, True):
+        if cut:
+            place.line.break_off()
+            await until_listening(place, 0)
+        await until_listening(place, 1)
+    async with asyncio.timeout(5):
+        await first.release()
+        await waiting
+    await until_listening(place, 0)
+    await second.release()
+
+
+async def until_listening(place: Place, count: int) -> None:
+    statement, asked = f'LISTEN "{place.prefix}.released"', "SELECT query FROM pg_stat_activity"
+    async with asyncio.timeout(20):
+        while (await asyncio.to_thread(place.server.sql, asked)).count(statement) != count:
+            pass
 
 
 def signed_by_itself(name: str) -> tuple[bytes, bytes]:
@@ -518,7 +543,7 @@ async def test_the_password_is_read_from_a_file_whenever_it_is_needed(
     await store.documents.put("key", b"one")
     await store.aclose()
     file.unlink()
-    with pytest.raises(StoreUnavailable, match="out of reach"):
+    with pytest.raises(StoreUnavailable, match=r"can't read .*password: No such file"):
         await store.documents.get("key")
 
 

@@ -2,8 +2,9 @@
 
 import asyncio
 import json
+import socket
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,12 +22,15 @@ from genie_core.room.open.requests import NewRoom
 from genie_core.room.open.route import route_of
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.security.certificate import load_certificate
+from genie_core.room.transport.hardening import PINGS_AT_ONCE
 from genie_core.serve.config import ServeConfig, WebTable
 from genie_core.serve.errors import CannotServe, RoomUnavailable
 from genie_core.serve.service import Service
 from genie_core.serve.web import gateway as module
-from genie_core.serve.web import visitor
-from genie_core.serve.web.gateway import HEADERS, WebGateway
+from genie_core.serve.web import hardening, visitor
+from genie_core.serve.web.gateway import WebGateway
+from genie_core.serve.web.hardening import HEADERS
+from genie_core.serve.web.links import LONGEST_VISIT
 from genie_core.serve.web.visitor import WebRoom
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings
@@ -221,7 +225,17 @@ async def test_a_link_ends_by_time_and_by_use(site: Site) -> None:
     assert (await Browser(once).enter("cleo")).status_code == 403
     site.clock.now += 61.0
     assert (await timed.enter("dora")).status_code == 403
-    assert set(site.ann.state.people) == {"ann", "bob"}
+    await site.ear.until(lambda: set(site.ann.state.people) == {"ann", "bob"})
+
+
+async def test_many_at_once_by_a_link_for_one_are_one_in_the_room(site: Site) -> None:
+    once = site.gateway.link(site.room, uses=1)
+    names = [f"guest{number}" for number in range(6)]
+    entered = await asyncio.gather(*(Browser(once).enter(name) for name in names))
+    assert sorted(each.status_code for each in entered) == [200, *[403] * 5]
+    site.ann.messages.send("done")
+    await site.ear.until(lambda: bool(site.ann.state.exchanges))
+    assert len(site.ann.state.people) == 2
 
 
 async def test_a_refused_name_uses_no_link_up(site: Site) -> None:
@@ -240,6 +254,94 @@ async def test_guesses_are_limited(site: Site, monkeypatch: pytest.MonkeyPatch) 
     assert answers[-1] == 429
 
 
+async def test_who_guesses_keeps_nobody_with_a_right_link_out(site: Site) -> None:
+    wrong = Browser(f"{site.gateway.url}/#none.secret")
+    for _ in range(module.GUESSES + 2):
+        await wrong.enter("eve")
+    assert (await Browser(site.gateway.link(site.room)).enter("bob")).status_code == 200
+
+
+async def test_a_tab_is_closed_when_the_visit_ends(site: Site) -> None:
+    bob = Browser(site.gateway.link(site.room))
+    await bob.enter("bob")
+    site.clock.now += LONGEST_VISIT - 0.2
+    async with bob.tab() as tab:
+        with pytest.raises(ConnectionClosed):
+            await until(tab, lambda _: False)
+
+
+async def test_a_tab_that_pings_without_end_is_dropped(site: Site) -> None:
+    bob = Browser(site.gateway.link(site.room))
+    await bob.enter("bob")
+    async with bob.tab() as tab:
+        for number in range(PINGS_AT_ONCE + 10):
+            _ = await tab.ping(str(number))
+        with pytest.raises(ConnectionClosed):
+            await until(tab, lambda _: False)
+
+
+async def test_a_tab_that_never_ends_a_message_is_dropped(site: Site) -> None:
+    bob = Browser(site.gateway.link(site.room))
+    await bob.enter("bob")
+
+    async def fragments() -> AsyncIterator[str]:
+        for _ in range(100_000):
+            yield ""
+            await asyncio.sleep(0)
+
+    async with bob.tab() as tab:
+        with pytest.raises(ConnectionClosed):
+            await tab.send(fragments())
+
+
+async def test_a_visitor_whose_tabs_reconnect_without_end_is_slowed_down(site: Site) -> None:
+    bob = Browser(site.gateway.link(site.room))
+    await bob.enter("bob")
+    codes = set()
+    for _ in range(visitor.TABS_AT_ONCE + 5):
+        async with bob.tab() as tab:
+            try:
+                await tab.recv()
+            except ConnectionClosed:
+                codes.add(tab.close_code)
+    assert codes == {1013}
+
+
+async def test_a_connection_with_half_a_second_request_is_dropped(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hardening, "HEAD_TIMEOUT", 0.2)
+    monkeypatch.setattr(hardening, "REQUEST_TIMEOUT", 0.2)
+    host = site.gateway.url.partition("//")[2]
+    reader, writer = await asyncio.open_connection(*host.split(":"))
+    writer.write(f"GET /icon.svg HTTP/1.1\r\nHost: {host}\r\n\r\nGET /ic".encode())
+    with suppress(ConnectionResetError):
+        async with asyncio.timeout(DEADLINE):
+            await reader.read()
+    writer.close()
+
+
+async def test_a_visit_logs_no_address(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    bob = Browser(site.gateway.link(site.room))
+    await bob.enter("bob")
+    async with bob.tab() as tab:
+        await tab.recv()
+    logged = [each for each in caplog.records if not each.name.startswith("httpx")]
+    assert not [each for each in logged if "127.0.0.1" in each.getMessage()]
+
+
+async def test_what_is_no_request_is_answered_with_the_headers(site: Site) -> None:
+    host = site.gateway.url.partition("//")[2]
+    reader, writer = await asyncio.open_connection(*host.split(":"))
+    writer.write(b"GARBAGE\r\n\r\n")
+    async with asyncio.timeout(DEADLINE):
+        answer = (await reader.read()).decode()
+    writer.close()
+    assert answer.startswith("HTTP/1.1 400 ")
+    assert all(f"{name}: {value}" in answer for name, value in HEADERS.items())
+
+
 async def test_one_visitor_s_cookie_opens_no_other_visit(site: Site) -> None:
     bob, cleo = Browser(site.gateway.link(site.room)), Browser(site.gateway.link(site.room))
     await bob.enter("bob")
@@ -250,6 +352,7 @@ async def test_one_visitor_s_cookie_opens_no_other_visit(site: Site) -> None:
     with pytest.raises(InvalidStatus):
         async with thief.tab():
             pass
+    await site.ear.until(lambda: "cleo" in site.ann.state.people)
     assert site.ann.state.people["cleo"].present
 
 
@@ -387,6 +490,20 @@ async def test_a_private_message_reaches_its_reader_and_no_other_visitor(site: S
         assert texts(await until(other, lambda seen: "for all" in texts(seen))) == ["for all"]
 
 
+async def test_a_member_with_the_host_s_role_is_shown_as_a_co_host(site: Site) -> None:
+    bob = Browser(site.gateway.link(site.room))
+    await bob.enter("bob")
+    async with bob.tab() as tab:
+        await until(tab, lambda seen: any(each.get("members") for each in seen))
+        site.ann.hosting.moderate("role", "bob", role="host")
+
+        def roles(seen: list[dict[str, Any]]) -> dict[str, str]:
+            told = [each["members"] for each in seen if each.get("members")]
+            return {each["name"]: each["role"] for each in told[-1]} if told else {}
+
+        await until(tab, lambda seen: roles(seen) == {"ann": "host", "bob": "co-host"})
+
+
 async def test_one_who_is_put_out_hears_it_and_gets_nothing_more(site: Site) -> None:
     bob, cleo = Browser(site.gateway.link(site.room)), Browser(site.gateway.link(site.room))
     await bob.enter("bob")
@@ -415,12 +532,31 @@ async def test_stopping_lets_all_visitors_leave(site: Site) -> None:
             await until(tab, lambda _: False)
 
 
+async def test_stopping_waits_for_nobody_who_is_on_the_way_in(monkeypatch: Any) -> None:
+    monkeypatch.setattr(module, "LEAVING", DEADLINE)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        gateway = WebGateway(LOCAL)
+        await gateway.start()
+        link = gateway.link(WebRoom(route_of(f":{silent.getsockname()[1]}")))
+        entering = asyncio.create_task(Browser(link).enter("bob"))
+        async with asyncio.timeout(DEADLINE):
+            while not gateway._entering:
+                await asyncio.sleep(0.01)
+        async with asyncio.timeout(visitor.ENTERING / 2):
+            await gateway.stop()
+        assert (await entering).status_code == 403
+
+
 @pytest.mark.parametrize(
     ("table", "why"),
     [
         (WebTable(host="0.0.0.0"), "without TLS"),  # noqa: S104 - refused
         (WebTable(host="192.0.2.1", url="https://chat.example.org"), "without TLS"),
         (WebTable(url="chat.example.org"), "is no address"),
+        (WebTable(url="https://chat.example.org:x"), "is no address"),
+        (WebTable(url="https://ann@chat.example.org"), "is no address"),
+        (WebTable(url="https://chät.example.org"), "xn--"),
+        (WebTable(url="http://chat.example.org"), "without TLS"),
         (WebTable(certificate=Path("a.pem")), "needs its key"),
         (WebTable(certificate=Path("a.pem"), key=Path("b.pem")), "can't be used"),
     ],
@@ -431,13 +567,17 @@ async def test_beyond_loopback_it_takes_tls(table: WebTable, why: str) -> None:
 
 
 async def test_behind_a_proxy_links_and_cookies_are_for_its_address(tmp_path: Path) -> None:
-    gateway = WebGateway(WebTable(url="https://chat.example.org"))
-    await gateway.start()
-    try:
-        link = gateway.link(WebRoom(route_of(":1")))
+    async with a_site(tmp_path, WebTable(url="https://Chat.example.org:443/")) as site:
+        link = site.gateway.link(site.room)
         assert link.startswith("https://chat.example.org/#")
-    finally:
-        await gateway.stop()
+        (port,) = [each for each in site.gateway._hosts if each.startswith("127.0.0.1:")]
+        bob = Browser(link.replace("https://chat.example.org", f"http://{port}"))
+        bob.origin = "https://chat.example.org"
+        entered = await bob.ask(
+            "enter", {"secret": bob.secret, "name": "bob"}, host="chat.example.org"
+        )
+        assert "Secure" in entered.headers["set-cookie"]
+        assert (await bob.ask("visit", host="chat.example.org")).json() == {"here": True}
 
 
 async def test_with_tls_the_cookie_is_for_tls_only(tmp_path: Path) -> None:
@@ -484,3 +624,18 @@ async def test_the_rooms_of_a_service_are_joined_by_links_of_their_own(tmp_path:
     async with serving(tmp_path, None) as service:
         with pytest.raises(RoomUnavailable, match="no page"):
             service.web_link(second.saved.id, 60.0)
+
+
+async def test_links_take_few_of_a_room_s_invites(tmp_path: Path) -> None:
+    async with serving(tmp_path, WebTable()) as service:
+        served = await service.create("First")
+        invite = served.invite(lifetime=60.0)
+        links = [service.web_link(served.saved.id, 60.0) for _ in range(70)]
+        kept = route_of(invite).ticket
+        assert kept is not None
+        assert served.passes.get(kept.id) is not None
+        for name, link in (("bob", links[0]), ("cleo", links[-1])):
+            assert (await Browser(link).enter(name)).status_code == 200
+        served.void_invites()
+        assert (await Browser(links[1]).enter("dora")).status_code == 409
+        assert (await Browser(service.web_link(served.saved.id, 60.0)).enter("dora")).is_success

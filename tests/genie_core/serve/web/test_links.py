@@ -3,6 +3,7 @@
 import pytest
 
 from genie_core.room.open.route import Route
+from genie_core.serve.errors import TooManyLinks
 from genie_core.serve.web.links import LONGEST_VISIT, Visits, WebLink, WebLinks
 from genie_core.serve.web.visitor import Visitor, WebRoom
 
@@ -24,9 +25,32 @@ def test_a_link_lets_in_until_it_ends_or_is_used_up() -> None:
     assert links.check(*timed, 160.0) is None
     link = links.check(*counted, 101.0)
     assert link is not None
-    assert links.consume(link, 101.0)
+    assert links.take(link, 101.0)
+    assert not links.take(link, 101.0)
+    links.give_back(link)
+    assert links.take(link, 101.0)
+    assert links.keep(link)
     assert links.check(*counted, 101.0) is None
-    assert not links.consume(link, 101.0)
+
+
+def test_a_link_that_is_voided_while_a_person_enters_lets_nobody_in() -> None:
+    links, room = WebLinks(), a_room()
+    link = links.check(*issued(links, room, uses=1), 101.0)
+    assert link is not None
+    assert links.take(link, 101.0)
+    links.forget(room)
+    assert not links.keep(link)
+    assert not links.take(link, 101.0)
+
+
+def test_another_link_voids_none_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("genie_core.serve.web.links.MOST_LINKS", 100)
+    links, room = WebLinks(), a_room()
+    made = [issued(links, room, lifetime=60.0) for _ in range(100)]
+    assert all(links.check(*each, 101.0) for each in made)
+    with pytest.raises(TooManyLinks):
+        issued(links, room)
+    links.issue(room, "guest", 161.0, ticket=None)  # those have ended
 
 
 @pytest.mark.parametrize("secret", ["", "AAAA", "é", "=", "a" * 99, "\ud800"])

@@ -41,7 +41,7 @@ from genie_core.room.protocol.frames import (
 )
 from genie_core.room.protocol.host_record import HostRecord
 from genie_tui.app import GenieApp
-from genie_tui.commands.handlers.host import cannot_take_over, only_host
+from genie_tui.commands.handlers.host import cannot_take_over, no_authority, only_host
 from genie_tui.screens.dialogs.invite import InviteScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.banner import Banner
@@ -402,6 +402,13 @@ def joined_room_of(name: str, role: Role = "member") -> ScriptedJoinedRoom:
 def test_only_the_host_has_authority() -> None:
     assert only_host(joined_room_of("alice")) == ""
     assert "alice" in only_host(joined_room_of("bob"))
+
+
+def test_who_may_instead_is_told() -> None:
+    joined = joined_room_of("bob")
+    joined.feed(MemberJoined("member"), by="carol")
+    joined.feed(MemberModerated("role", "carol", "host"), by="alice")
+    assert no_authority(joined).endswith("carol may, too.")
 
 
 def test_members_take_over_while_the_host_is_away() -> None:

@@ -19,7 +19,7 @@ from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 from nats.js.errors import APIError, ServiceUnavailableError
 
 from genie_core.serve.config import StoreTable
-from genie_core.serve.stores.store import StoreUnavailable
+from genie_core.serve.stores.store import StoreUnavailable, cause
 
 ANSWER: Final = 2.0
 """Seconds to wait for one answer; electing a new leader takes about as long."""
@@ -58,6 +58,8 @@ def unavailable(what: str, error: Exception) -> StoreUnavailable:
         why = error.description or str(error.code or "no server is responsible now")
     elif isinstance(error, TimeoutError):
         why = "no answer in time"
+    elif isinstance(error, OSError):
+        why = cause(error)
     else:
         why = str(error).removeprefix("nats: ") or type(error).__name__
     return StoreUnavailable(f"NATS can't {what}: {why}")
@@ -73,7 +75,8 @@ async def connect(table: StoreTable) -> Client:
 
     async def failed(error: Exception) -> None:
         told[:] = [error]
-        logger.warning("NATS: %s", str(error) or type(error).__name__)
+        known = isinstance(error, OSError)
+        logger.warning("NATS: %s", cause(error) if known else str(error) or type(error).__name__)
 
     client = Client()
     with answering("be reached"):
@@ -94,7 +97,8 @@ async def connect(table: StoreTable) -> Client:
     except UNANSWERED as error:
         await client.close()
         last = told[0] if told and isinstance(error, TimeoutError) else error
-        raise unavailable("be reached", last) from error
+        hosts = ", ".join(url.rpartition("@")[2].rpartition("//")[2] for url in table.urls)
+        raise StoreUnavailable(f"{unavailable('be reached', last)} (at {hosts})") from error
     return client
 
 

@@ -22,10 +22,10 @@ from genie_core.serve.config import StoreTable
 from genie_core.serve.stores.folder_objects import FolderObjects
 from genie_core.serve.stores.nats.connection import ANSWER, UNANSWERED, answering, connect
 from genie_core.serve.stores.nats.documents import NatsDocuments
-from genie_core.serve.stores.nats.files import NatsFiles
 from genie_core.serve.stores.nats.lease import NatsLease
 from genie_core.serve.stores.nats.log import NatsLog, token_of
-from genie_core.serve.stores.store import Objects, StoreUnavailable, UnsafeStore, shard_of
+from genie_core.serve.stores.nats.objects import NatsObjects
+from genie_core.serve.stores.store import Objects, StoreUnavailable, UnsafeStore, cause, shard_of
 
 MOST_BYTES: Final = 1024 * 1024
 """The smallest max_payload that servers may have: NATS's own default, and more than an event."""
@@ -77,7 +77,7 @@ class NatsStore:
         prefix = table.prefix
         self.documents: Final = NatsDocuments(self._js, documents, f"{prefix}_documents")
         self.objects: Final[Objects] = (
-            NatsFiles(self._js, f"{prefix}_files", f"{prefix}.files")
+            NatsObjects(self._js, f"{prefix}_files", f"{prefix}.files")
             if table.objects is None
             else FolderObjects(table.objects)
         )
@@ -240,6 +240,6 @@ def _settings(url: str) -> ServerSettings:
         with urllib.request.urlopen(address, timeout=5) as answer:  # noqa: S310 - checked above
             return msgspec.json.decode(answer.read(SETTINGS_BYTES), type=ServerSettings)
     except (OSError, msgspec.MsgspecError, ValueError) as error:
-        raise StoreUnavailable(
-            f"the monitoring of NATS at {url} does not answer: {error}"
-        ) from error
+        inner = getattr(error, "reason", None)  # urllib wraps what the system says
+        why = cause(inner if isinstance(inner, Exception) else error)
+        raise StoreUnavailable(f"the monitoring of NATS at {url} does not answer: {why}") from error

@@ -2,14 +2,14 @@
 // A room in a browser. Text of people and agents is only ever set as the text of a node.
 
 const $ = (id) => document.getElementById(id);
-const RETRY_FIRST = 500, RETRY_LONGEST = 10000, TYPING_EVERY = 2000, TYPING_SHOWN = 4000, MOST_ENTRIES = 600;
+const RETRY_FIRST = 500, RETRY_LONGEST = 10000, TYPING_EVERY = 2000, TYPING_SHOWN = 4000, MOST_ENTRIES = 600, MANY = 5;
 const [link, secret] = location.hash.slice(1).split(".");
 
 const room = {
   feed: "", since: 0, name: "", role: "", members: [], mostChars: 0,
   entries: new Map(), elements: new Map(), streams: new Map(), pending: new Map(), typing: new Map(),
 };
-let socket = null, retries = 0, retryTimer = 0, ended = true, replyTo = 0, lastTyping = 0, isWelcome = false;
+let socket = null, retries = 0, retryTimer = 0, ended = true, replyTo = 0, lastTyping = 0, isWelcome = false, liveTimer = 0;
 
 // -- nodes
 
@@ -42,6 +42,7 @@ function clock(moment) {
 
 const INLINE = /`([^`\n]+)`|\*\*([^*\n]+)\*\*|(https?:\/\/[^\s<>"'`]+)/g;
 const FENCE = /^ {0,3}```\s*[\w+#.-]*\s*$/;
+const FENCE_END = /^ {0,3}```\s*$/;
 const ITEM = /^\s{0,3}([-*]|\d{1,3}[.)])\s+(.*)$/;
 const HEADING = /^#{1,6}\s+(.*)$/;
 
@@ -74,21 +75,24 @@ function linkNode(text) {
 }
 
 function textNodes(text) {
-  const made = node("div", "text");
-  made.dir = "auto";
+  const made = document.createDocumentFragment();
   const lines = text.split("\n");
-  let paragraph = [], at = 0;
+  let paragraph = [], at = 0, lastClose = lines.length - 1;
+  while (lastClose > 0 && !FENCE_END.test(lines[lastClose])) lastClose--;
   const flush = () => {
     if (paragraph.length) made.append(node("p", "", inline(paragraph.join("\n"))));
     paragraph = [];
   };
   while (at < lines.length) {
     const line = lines[at];
-    const close = FENCE.test(line) ? lines.findIndex((each, i) => i > at && /^ {0,3}```\s*$/.test(each)) : -1;
-    if (close > 0) {
+    if (at < lastClose && FENCE.test(line)) {
       flush();
+      let close = at + 1;
+      while (!FENCE_END.test(lines[close])) close++;
       const code = node("pre", "", node("code", "", lines.slice(at + 1, close).join("\n")));
       code.tabIndex = 0;
+      code.setAttribute("role", "group");
+      code.setAttribute("aria-label", "Code");
       made.append(code);
       at = close + 1;
     } else if (ITEM.test(line)) {
@@ -115,7 +119,9 @@ function textNodes(text) {
     }
   }
   flush();
-  return made;
+  const all = node("div", "text", made);
+  all.dir = "auto"; // at the end: the browser seeks the direction again after each change
+  return all;
 }
 
 // -- entries: each has parts, and a part is drawn again only if it changed
@@ -233,8 +239,9 @@ function workNodes(work) {
     const details = node("details", "", node("summary", "", work.line), node("p", "detail", work.detail));
     nodes.push(details);
   } else if (work.line) nodes.push(node("p", work.state === "busy" ? "busy" : "", work.line));
+  for (const each of nodes) each.classList.add(`is-${work.state}`);
   for (const call of work.calls || []) nodes.push(node("p", "call", call));
-  return nodes.map((each) => { each.classList.add(`is-${work.state}`); return each; });
+  return nodes;
 }
 
 // -- answers being written
@@ -297,7 +304,7 @@ function apply(update) {
   for (const entry of entries) room.typing.delete(entry.by);
   drawTyping();
   if (update.notices) announce(update.notices[update.notices.length - 1]);
-  if (entries.length && !isWelcome) welcome();
+  if (entries.length && (!isWelcome || (entries.length > MANY && isQuiet()))) welcome();
   if (wasAtEnd) trim();
   if (wasAtEnd || update.reset) toEnd();
   else if (entries.some((entry) => entry.type !== "notice")) $("newer").hidden = false;
@@ -328,7 +335,12 @@ function welcome() {
   // What was said before is there to read, and is not read out.
   isWelcome = true;
   $("earlier").hidden = room.entries.has(1);
-  setTimeout(() => { $("log").setAttribute("aria-live", "polite"); }, 1000);
+  clearTimeout(liveTimer); // a long past comes in several updates
+  liveTimer = setTimeout(() => { $("log").setAttribute("aria-live", "polite"); }, 1000);
+}
+
+function isQuiet() {
+  return $("log").getAttribute("aria-live") === "off";
 }
 
 function showStatus(status) {

@@ -12,10 +12,10 @@ from tests.contract.cable import Cable
 from tests.nats_servers import NatsServers
 
 from genie_core.room.server.log import Log
+from genie_core.serve.stores.cached_log import CachedLog
 from genie_core.serve.stores.nats import log as nats_log
 from genie_core.serve.stores.nats import store as nats_store
 from genie_core.serve.stores.nats.store import NatsStore
-from genie_core.serve.stores.shared_log import CachedLog
 from genie_core.sessions.log.index import INDEX_NAME
 from genie_core.testing.contract.log import LogContract, LogPlace, make_events
 
@@ -27,7 +27,7 @@ from pathlib import Path
 import msgspec
 from genie_core.serve.config import StoreTable
 from genie_core.serve.stores.nats.store import NatsStore
-from genie_core.serve.stores.shared_log import CachedLog
+from genie_core.serve.stores.cached_log import CachedLog
 from genie_core.testing.contract.log import write_until_killed
 
 async def main():

@@ -10,15 +10,21 @@ from typing import Final, Self
 from genie_core.room.protocol.events import Event
 from genie_core.runtime.tasks import start_task
 from genie_core.serve.stores.store import SharedLog
+from genie_core.sessions.errors import DamagedSession
 from genie_core.sessions.log.index import INDEX_NAME
 from genie_core.sessions.log.writer import EventLog, OpenedLog, keep_aside
 
 DAMAGED: Final = "this machine's copy of the log is damaged: it is read anew, and kept as {aside}"
 
 CONTRADICTS: Final = (
-    "the store does not have the events that this machine has: it has lost acknowledged ones, or "
-    "was replaced. The room goes on with what the store has; this machine's log is kept as {aside}"
+    "the store has other events than this machine: it has lost acknowledged ones, or was replaced. "
+    "The room goes on with what the store has; this machine's log is kept as {aside}"
 )
+
+NOT_SHARED: Final = "the store has nothing of this room, and this machine's log is damaged"
+
+GROUP: Final = 512
+"""Events that are read at a time to be written to the store."""
 
 logger = logging.getLogger(__name__)
 
@@ -40,19 +46,21 @@ class CachedLog:
     ) -> tuple[Self, OpenedLog]:
         """Bring the cache up to the end of a log in a store, and open it; see `EventLog.open`.
 
-        A cache that is damaged or has other events than the store is set aside and made anew. The
-        caller holds the lock of the session.
+        A cache that is damaged or has other events than the store is set aside and made anew.
+        Events that only the cache has, such as those of a room that was not in the store before,
+        are written to the store. The caller holds the lock of the session.
 
         Raises:
             StoreUnavailable: the store does not answer. What was read is kept, so that the next
                 attempt goes on from it.
             DiskFailure, DamagedSession: the cache can't be read or written.
+            Superseded: another process writes to the log.
         """
         opened = await _opened(path, first)
-        problem = DAMAGED
+        problem = ""
         try:
-            if opened.log.is_intact:
-                problem = "" if await _catch_up(shared, opened.log) else CONTRADICTS
+            if not await _catch_up(shared, opened.log, path):
+                problem = CONTRADICTS if opened.log.is_intact else DAMAGED
         finally:
             await asyncio.to_thread(opened.log.close)
         if problem:
@@ -107,8 +115,13 @@ async def _opened(path: Path, first: Event | None) -> OpenedLog:
         raise
 
 
-async def _catch_up(shared: SharedLog, cache: EventLog) -> bool:
-    """Add to the cache what is new in the store; False if the two contradict each other."""
+async def _catch_up(shared: SharedLog, cache: EventLog, path: Path) -> bool:
+    """Let each have what only the other has; False if the cache has to be made anew."""
+    if not cache.is_intact:
+        async with aclosing(shared.read(0)) as groups:
+            async for _ in groups:
+                return False
+        raise DamagedSession(path, NOT_SHARED)
     last = cache.last
     async with aclosing(shared.read(max(0, cache.head - 1))) as groups:
         async for group in groups:
@@ -117,14 +130,28 @@ async def _catch_up(shared: SharedLog, cache: EventLog) -> bool:
                     return False
                 last = None
             await cache.append(group)
-    return last is None
+    return last is None or await _give(shared, cache)
+
+
+async def _give(shared: SharedLog, cache: EventLog) -> bool:
+    """Write to the store the events that only the cache has; False if the two differ before."""
+    head = shared.head
+    if head:
+        async with aclosing(shared.read(head - 1)) as groups:
+            theirs = [event async for group in groups for event in group]
+        if theirs != await asyncio.to_thread(cache.read, head - 1, 1):
+            return False
+    while events := await asyncio.to_thread(cache.read, shared.head, GROUP):
+        await shared.append(events)
+    logger.warning("the store has events %d to %d from this machine now", head + 1, shared.head)
+    return True
 
 
 async def _fill(shared: SharedLog, path: Path, first: Event | None) -> None:
     """Write all that is in the store to a new cache."""
     log = (await _opened(path, first)).log
     try:
-        await _catch_up(shared, log)
+        await _catch_up(shared, log, path)
     finally:
         await asyncio.to_thread(log.close)
 

@@ -4,8 +4,9 @@ from pathlib import Path
 import pytest
 
 from genie_core.room.protocol.events import Event
-from genie_core.serve.stores.shared_log import CachedLog
+from genie_core.serve.stores.cached_log import CachedLog
 from genie_core.serve.stores.store import StoreUnavailable
+from genie_core.sessions.errors import DamagedSession
 from genie_core.sessions.log.index import INDEX_NAME
 from genie_core.sessions.log.writer import EventLog
 from genie_core.testing.contract.log import make_events
@@ -76,13 +77,26 @@ async def test_a_cache_that_contradicts_the_store_is_kept_and_read_anew(
     await log.aclose()
 
 
-async def test_a_store_that_was_emptied_is_told(path: Path) -> None:
+@pytest.mark.parametrize("known", [0, 1, 1_000])
+async def test_the_store_gets_what_only_this_machine_has(path: Path, known: int) -> None:
+    with EventLog.open(path).log as cache:
+        cache.write(make_events(1, 1_500))
+    store = MemoryLog(make_events(1, 1 + known))
+    log, opened = await CachedLog.open(store, path)
+    assert store.events == log.read(0, 2_000) == make_events(1, 1_500)
+    assert opened.problems == []
+    await log.aclose()
+
+
+async def test_a_damaged_log_that_no_store_has_is_left_as_it_is(path: Path) -> None:
     with EventLog.open(path).log as cache:
         cache.write(make_events(1, 20))
-    log, opened = await CachedLog.open(MemoryLog(), path)
-    assert (log.head, opened.events) == (0, [])
-    assert "lost acknowledged ones" in opened.problems[0]
-    await log.aclose()
+    damaged = path.read_bytes().replace(b'"m7"', b'"mm"')
+    path.write_bytes(damaged)
+    path.with_name(INDEX_NAME).unlink(missing_ok=True)
+    with pytest.raises(DamagedSession, match="genie-tui sessions check"):
+        await CachedLog.open(MemoryLog(), path)
+    assert path.read_bytes() == damaged
 
 
 async def test_a_cache_with_a_damaged_line_is_read_anew(path: Path) -> None:

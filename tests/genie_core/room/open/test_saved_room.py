@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from genie_core.room.open.hosting import open_held
+from genie_core.room.open.saved_room import open_held
 from genie_core.room.protocol.events import ROOM, Event, RoomCreated
 from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.lock import SessionInUse, holder, in_turn

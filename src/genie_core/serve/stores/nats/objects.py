@@ -28,7 +28,7 @@ class StoredFile(msgspec.Struct, frozen=True):
     last: int
 
 
-class NatsFiles:
+class NatsObjects:
     """Files by room and digest; see `Objects`.
 
     An upload writes its parts to a subject of its own and is visible once the message that names

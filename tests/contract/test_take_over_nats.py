@@ -1,13 +1,12 @@
 """Three servers of NATS and two machines: whatever is killed, nothing acknowledged is lost."""
 
-import signal
 import time
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
-from tests.contract.take_over import Drill, drill, report
+from tests.contract.take_over import Drill, drill, kill_sequencers, report, stop_sequencers
 from tests.nats_servers import NatsServers
 
 from genie_core.serve.stores.nats.store import NatsStore
@@ -21,12 +20,7 @@ def on_nats(folder: Path) -> AbstractAsyncContextManager[Drill[NatsServers]]:
 
 async def test_the_sequencer_is_killed(tmp_path: Path, drills: Callable[[int], int]) -> None:
     async with on_nats(tmp_path) as running:
-        for _ in range(drills(4)):
-            victim, at = running.sequencer, time.monotonic()
-            await victim.kill()
-            await running.more()
-            report("sequencer killed", running, at)
-            await victim.start()
+        await kill_sequencers(running, drills(4))
 
 
 async def test_the_leader_of_the_stream_is_killed(
@@ -55,16 +49,7 @@ async def test_the_sequencer_is_stopped_for_longer_than_its_lease(
     tmp_path: Path, drills: Callable[[int], int]
 ) -> None:
     async with on_nats(tmp_path) as running:
-        for _ in range(drills(4)):
-            victim, at = running.sequencer, time.monotonic()
-            victim.send(signal.SIGSTOP)
-            try:
-                await running.more()
-                assert running.sequencer is not victim
-                report("sequencer stopped", running, at)
-            finally:
-                victim.send(signal.SIGCONT)
-            await running.more()
+        await stop_sequencers(running, drills(4))
 
 
 async def _leader(drill: Drill[NatsServers]) -> int:

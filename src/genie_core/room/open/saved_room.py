@@ -1,4 +1,4 @@
-"""Open a saved room to host it: its lock, its log, its founding."""
+"""Open a saved room: its lock, its log, and its founding if it is to be hosted."""
 
 import asyncio
 import logging

@@ -1,0 +1,111 @@
+"""Limits on connections to the page that are slow, never read, or send what no browser sends."""
+
+import asyncio
+from typing import Any, Final
+
+import h11
+from starlette.types import Message
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.frames import Frame
+
+from genie_core.room.transport.hardening import (
+    PINGS_AT_ONCE,
+    PINGS_PER_SECOND,
+    HalfOpenLimiter,
+)
+from genie_core.room.transport.rate import TokenBucket
+
+HEADERS: Final = {
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+        "img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; "
+        "require-trusted-types-for 'script'; trusted-types 'none'"
+    ),
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+"""On every response: the page loads nothing from elsewhere, and none of it is kept."""
+
+HEAD_TIMEOUT: Final = 10.0
+"""Seconds for a connection to send its first request, and for the body of one."""
+
+REQUEST_TIMEOUT: Final = 30.0
+"""Seconds from one request of a connection to the next, its answer included."""
+
+NO_BODY: Final = "content-length: 0\r\nconnection: close\r\n\r\n"
+
+CLOSING: Final = 2.0
+"""Seconds for a tab to take the reason why it is closed."""
+
+MOST_FRAGMENTS: Final = 256
+"""Frames of one message; a browser cuts a large one at some kilobytes."""
+
+
+class PromptHttp(H11Protocol):
+    """Drops a connection that sends no whole request in time, or does not take the answer."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.loop.call_later(HEAD_TIMEOUT, self._drop_if_idle, None)
+
+    def send_400_response(self, msg: str) -> None:
+        lines = "".join(f"{name}: {value}\r\n" for name, value in HEADERS.items())
+        if self.conn.our_state is h11.IDLE or self.conn.our_state is h11.SEND_RESPONSE:
+            self.transport.write(f"HTTP/1.1 400 Bad Request\r\n{lines}{NO_BODY}".encode())
+        self.transport.close()
+
+    def _drop_if_idle(self, before: object) -> None:
+        """Drop it if no request began since the one that is given."""
+        if self.transport.is_closing() or self.transport.get_protocol() is not self:
+            return  # it became a tab's
+        if self.scope is before:
+            self.transport.abort()
+        else:
+            self.loop.call_later(REQUEST_TIMEOUT, self._drop_if_idle, self.scope)
+
+
+class TabSocket(WebSocketsSansIOProtocol):
+    """A tab's connection: it ends when the tab does not read, and when it sends what no browser does.
+
+    It is a stranger to the `limiter` until it is accepted.
+    """
+
+    def __init__(self, limiter: HalfOpenLimiter, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._limiter = limiter
+        self._pings = TokenBucket(PINGS_AT_ONCE, PINGS_PER_SECOND)
+
+    def handle_ping(self) -> None:
+        if self._may_ping():
+            super().handle_ping()
+
+    def handle_pong(self, event: Frame) -> None:
+        if self._may_ping():
+            super().handle_pong(event)
+
+    def _may_ping(self) -> bool:
+        may = self._pings.take(self.loop.time())
+        if not may:
+            self.transport.abort()
+        return may
+
+    def handle_cont(self, event: Frame) -> None:
+        super().handle_cont(event)
+        if len(self.frames) > MOST_FRAGMENTS:
+            self.transport.abort()
+
+    def keepalive_timeout(self) -> None:
+        self.transport.abort()  # closing would wait until the tab has read everything
+
+    def on_task_complete(self, task: asyncio.Task[None]) -> None:
+        super().on_task_complete(task)
+        self.loop.call_later(CLOSING, self.transport.abort)
+
+    async def send(self, message: Message) -> None:  # type: ignore[override]
+        await super().send(message)  # type: ignore[arg-type]
+        if message["type"] == "websocket.accept":
+            self._limiter.let_in(self.transport.get_extra_info("socket").fileno())
