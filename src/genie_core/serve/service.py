@@ -544,7 +544,9 @@ class Service:
             )
         for given in filter(None, (config.key, config.certificate)):
             if self.store is not None and not given.exists():
-                raise CannotServe(f"{given} is missing; copy it from another machine of the service")
+                raise CannotServe(
+                    f"{given} is missing; copy it from another machine of the service"
+                )
             if not given.exists():
                 logger.warning("%s is missing; a new one is made there", given)
         if config.key is not None:

@@ -320,7 +320,7 @@ async def test_machines_without_the_same_key_are_refused(tmp_path: Path) -> None
         with pytest.raises(CannotServe, match="same key and certificate"):
             await Service(config, both.locations("a"), store=store).start()
         config = both.config("a", key=tmp_path / "other.key")
-        with pytest.raises(CannotServe, match="other.key is missing; copy it"):
+        with pytest.raises(CannotServe, match=r"other\.key is missing; copy it"):
             await Service(config, both.locations("a"), store=store).start()
         assert not (tmp_path / "other.key").exists()
         await store.aclose()
