@@ -2,13 +2,16 @@
 
 import errno
 import os
-import socket
-import ssl
+import re
 import stat
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 from genie_core.errors import summary
+
+_ADDRESS: Final = re.compile(r"Connect call failed|while attempting to bind")
+"""How asyncio and `socket` tell that the address follows."""
 
 
 def replace_file(path: Path, content: bytes, *, sync: bool = True) -> None:
@@ -108,9 +111,9 @@ def reason(error: BaseException) -> str:
     """Return the cause of an error, without the path or address that an `OSError` may repeat."""
     if not isinstance(error, OSError) or not error.strerror:
         return summary(error)
-    if isinstance(error, socket.gaierror | ssl.SSLError) or not error.errno:
-        return error.strerror  # their numbers are not the system's
-    return os.strerror(error.errno)
+    if error.errno and _ADDRESS.search(error.strerror):
+        return os.strerror(error.errno)
+    return error.strerror
 
 
 def _write_new(path: Path, content: bytes, *, sync: bool) -> None:

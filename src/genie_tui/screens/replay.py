@@ -178,7 +178,8 @@ class ReplayScreen(Screen[None]):
         self._show_standing()
 
     def _show_standing(self) -> None:
-        self.query_one(SeekBar).show(self._playback.standing())
+        for bar in self.query(SeekBar):  # none while the screen is being removed
+            bar.show(self._playback.standing())
 
     # Moving
 

@@ -74,8 +74,9 @@ async def connect(table: StoreTable) -> Client:
     told: list[Exception] = []
 
     async def failed(error: Exception) -> None:
-        told[:] = [error]
         known = isinstance(error, OSError)
+        if not told or (isinstance(told[0], OSError) and not known):
+            told[:] = [error]  # a server's words say more than that it hung up
         logger.warning("NATS: %s", cause(error) if known else str(error) or type(error).__name__)
 
     client = Client()
