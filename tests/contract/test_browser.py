@@ -124,6 +124,7 @@ def test_two_browsers_and_a_terminal_in_one_room_read_each_other(
     cleo.wait_until(
         "[...document.querySelectorAll('blockquote')].some(e => /^ann: hello/.test(e.innerText))"
     )
+    ann.wait_for("by the agent of ann", "that is an answer to you")
 
     assert page.link.partition("#")[2] not in bob.value("location.href")
     bob.click("#leave")
