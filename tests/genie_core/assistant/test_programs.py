@@ -394,7 +394,8 @@ async def test_a_command_in_a_terminal_runs_in_the_workspace_and_ends_with_its_p
     stage.script([{"terminal/create": line}, *steps, {"say": "done"}])
     judge = Judge()
     agent = await agent_of(built(stage, limits=ToolLimits(shell=True)))  # noqa: S604 - a setting
-    assert await ask(agent, callback=judge) == "done"  # type: ignore[arg-type]  # any agent
+    async with agent.mcp():
+        assert await ask(agent, callback=judge) == "done"  # type: ignore[arg-type]  # any agent
     assert judge.asked == [
         ("run_command", {"command": line["command"], "shell": True, "folder": "inner"})
     ]
@@ -410,5 +411,7 @@ async def test_without_the_command_tool_there_are_no_terminals(
     stage: Stage, more: dict[str, Any]
 ) -> None:
     stage.script([{"terminal/create": {"command": "ls"}}, {"say": "no"}])
-    assert await ask(await agent_of(built(stage, **more))) == "no"  # type: ignore[arg-type]  # any agent
+    agent = await agent_of(built(stage, **more))
+    async with agent.mcp():
+        assert await ask(agent) == "no"  # type: ignore[arg-type]  # any agent
     assert stage.answers[0]["code"] == -32601
