@@ -2,11 +2,12 @@
 
 import asyncio
 import json
+import os
 import shutil
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -92,7 +93,7 @@ class Stage:
 @asynccontextmanager
 async def staged() -> AsyncIterator[Stage]:
     folder = Path(tempfile.mkdtemp(prefix="acp-")).resolve()  # a socket's path must be short
-    stage = Stage(folder)
+    stage, before = Stage(folder), children()
     server = await asyncio.start_unix_server(stage.listen, folder / "socket", limit=2**26)
     try:
         async with asyncio.timeout(60):
@@ -102,7 +103,16 @@ async def staged() -> AsyncIterator[Stage]:
         for each in stage.heard:
             if "pid" in each:
                 await gone(each["pid"])
+        with suppress(TimeoutError):  # while the loop runs, it learns of their end
+            async with asyncio.timeout(2):
+                while children() - before:
+                    await asyncio.sleep(0.01)
         shutil.rmtree(folder)
+
+
+def children() -> set[str]:
+    """Return the processes that this one started and that it has not seen end."""
+    return set(Path(f"/proc/self/task/{os.getpid()}/children").read_text().split())
 
 
 def lives(pid: int) -> bool:
