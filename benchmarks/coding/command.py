@@ -60,7 +60,7 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--task", default="", help="play only tasks whose name has this text")
-    parser.add_argument("--repeat", type=int, default=1, help="runs, of which the median is shown")
+    parser.add_argument("--repeat", type=int, default=1, help="runs; their median is shown")
     parser.add_argument("--opencode", action="store_true", help="drive opencode through ACP")
     parser.add_argument("--save", type=Path, metavar="FILE", help="write the results as JSON")
     parser.add_argument(

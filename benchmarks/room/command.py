@@ -55,7 +55,7 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--senders", type=_count, default=4, help="clients that also speak")
     parser.add_argument("--only", choices=SUBJECTS, nargs="+", help="measure these servers")
     parser.add_argument(
-        "--repeat", type=_count, default=3, help="runs, of which the median is shown"
+        "--repeat", type=_count, default=3, help="runs; their median is shown"
     )
     parser.add_argument("--processes", type=_count, default=2, help="that the clients share")
     parser.add_argument("--folder", type=_folder, default=tempfile.gettempdir())

@@ -23,7 +23,7 @@ WARM_UP: Final = -1
 
 
 class Crowd:
-    """Some clients of the room, of which some also speak."""
+    """Some clients of the room; some of them also speak."""
 
     def __init__(self, plan: Plan, share: int, shares: int, port: int) -> None:
         self._plan = plan

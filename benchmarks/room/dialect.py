@@ -126,7 +126,7 @@ class User:
 
 
 class Listener:
-    """Speaks to whoever passes on to everybody what it is sent."""
+    """Speaks to a server that passes each line on to all clients."""
 
     path = "/"
 

@@ -12,7 +12,7 @@ _decrypted: Final = memoryview(bytearray(RECEIVE))
 WINDOW: Final = 2048
 SEGMENT: Final = 1460
 """What a narrow line takes in unread, and its packets, in bytes: as over an Ethernet. Loopback has
-packets of 64 KB, and with them the system keeps 2 MB for somebody who reads nothing."""
+packets of 64 KB, and with them the system keeps 2 MB for a client that reads nothing."""
 
 OPENING: Final = 30.0  # seconds that a server may take to answer while a connection opens
 

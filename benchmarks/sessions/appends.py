@@ -1,4 +1,4 @@
-"""How many events a second are safe on the disk, each told to whoever wrote it."""
+"""How many events a second are safe on the disk, each reported to its writer."""
 
 import asyncio
 import sqlite3

@@ -51,7 +51,7 @@ def _read(arguments: Sequence[str]) -> tuple[Plan, bool]:
     parser.add_argument("--each", type=_count, default=1_000, help="events in each of those")
     parser.add_argument("--seconds", type=_seconds, default=2.0, help="of appending in each way")
     parser.add_argument(
-        "--repeat", type=_count, default=3, help="runs, of which the median is shown"
+        "--repeat", type=_count, default=3, help="runs; their median is shown"
     )
     parser.add_argument("--folder", type=_folder, default=tempfile.gettempdir())
     parser.add_argument("--quick", action="store_true", help="a small run, for a first look")
@@ -99,7 +99,7 @@ def _print_tables(
         console.print(fact)
     console.print(
         f"Median of {plan.repeat}, each in a fresh process. Appends: for {plan.seconds} s, an event "
-        "counts when it is synced to the disk and whoever wrote it knows; sqlite3 puts the same "
+        "counts when it is synced to the disk and its writer knows; sqlite3 puts the same "
         "lines into a table (WAL, synchronous=FULL, a connection per writer). Log to state: opened "
         "for writing, up to what the room is like now. Screen: the room hosted again in the app, "
         "120×40 without a terminal, until its last message is shown; its engine, which loads beside "

@@ -55,7 +55,7 @@ _GROUP: Final = 1_000
 
 
 def conversation(length: int) -> Iterator[Event]:
-    """So many events, the last of which is a message with the `LAST_WORD`."""
+    """So many events; the last one is a message with the `LAST_WORD`."""
     for seq, (by, body) in enumerate(islice(_bodies(), length - 1), 1):
         yield Event(seq, START + seq, by, body)
     yield Event(length, START + length, "bob", MessagePosted("last", LAST_WORD))

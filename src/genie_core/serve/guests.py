@@ -34,7 +34,7 @@ COUNT: Final = 5.0
 """Seconds between two looks at the tokens that are used, and at how long no guest is here."""
 
 AGAIN: Final = 5.0
-"""Seconds until a room is joined again in which that failed."""
+"""Seconds until an agent tries again to join a room."""
 
 LINGER: Final = 300.0
 """Seconds after the last guest left until the agent leaves, too."""
@@ -55,7 +55,7 @@ logger = logging.getLogger(__name__)
 
 
 class GuestAgents:
-    """Joins rooms in which guests are, as their host, with an engine that answers them.
+    """Joins, as the host, the rooms that guests are in, with an engine that answers them.
 
     `rooms` are the open ones by their folders. What the model needs is loaded for the first guest.
     Once a day's tokens are used up, they leave all rooms until the next day.

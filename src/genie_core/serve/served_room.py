@@ -52,7 +52,7 @@ PASSES: Final = "passes."
 MEMBERSHIP: Final = (MemberJoined, MemberLeft, MemberModerated)
 
 OPENED_AT_ONCE: Final = 8
-"""Rooms of which a service reads the logs at the same time."""
+"""How many rooms a service opens at the same time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,8 +51,8 @@ class Layout(msgspec.Struct, frozen=True):
 class Shards:
     """Lets a service host the rooms of each shard for as long as the shard's lease is held.
 
-    A room to whose log another process has written is dropped; as long as the lease is held, it is
-    opened anew, because that process has held the lease before.
+    A room is dropped once another process has written to its log. As long as the lease is held, it
+    is opened anew, because that process held the lease before.
     """
 
     def __init__(self, store: SharedStore, count: int, sessions: Path, service: "Service") -> None:

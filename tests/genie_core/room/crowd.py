@@ -346,7 +346,7 @@ class Crowd(RuleBasedStateMachine):
 
     @rule(index=peers, frame=nonsense.authority)
     def share_authority(self, index: int, frame: ClientFrame) -> None:
-        """Give somebody the host's role, who then uses it; perhaps they have it already."""
+        """Give a member the host's role, which they may have already, and let them use it."""
         peer = self._joined_at(index)
         for host in [each for each in self.crowd if self._is_host(each) and not each.over][:1]:
             self._send(host, Moderate("role", peer.name, "host"))

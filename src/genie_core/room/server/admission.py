@@ -212,7 +212,7 @@ class Admission:
         return None
 
     def void_invites(self, peer: Peer, now: float) -> None:
-        """Void all invites, whoever issued them."""
+        """Void the invites of all members and of the host."""
         if self._passes is None:
             self._peers.refuse(peer, "out_of_state", NO_INVITES)
         elif not self._quotas.nudge(peer, now):

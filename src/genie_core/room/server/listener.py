@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 
 class ServeFirst(Protocol):
-    """Serves a connection, of which the first frame was received, until it ends.
+    """Serves a connection until it ends; its first frame has arrived already.
 
     `until` is when, on the event loop's clock, it has to be authenticated; then `let_in` is to be
     called. `RoomServer.serve` is one.

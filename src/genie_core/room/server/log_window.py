@@ -38,7 +38,7 @@ May block for as long as a disk takes. Raises `OSError` if they can't be read.
 
 
 class LogWindow:
-    """All events so far, of which those up to `durable` are on disk.
+    """All events so far; those up to `durable` are on disk.
 
     `after` returns durable events only; peers with the same position share one frame. With a `past`
     to read them from, older events are not held in memory. `base` is the room before the first of

@@ -116,7 +116,7 @@ def announcement(event: Event, devices: Mapping[str, set[str]]) -> tuple[str, st
 
 
 def decided_by(event: Event) -> str:
-    """Return the author of an event, or the member with the host's role for whom the host wrote it."""
+    """Return the author of an event, or the member who asked the host for it."""
     match event.body:
         case MemberModerated(asked_by=asked_by) | ArgumentSharingChanged(asked_by=asked_by):
             return asked_by or event.by

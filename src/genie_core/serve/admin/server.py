@@ -64,8 +64,8 @@ async def administered(
 ) -> AsyncIterator[None]:
     """Answer administrators of a started service while the block runs.
 
-    On this machine they use a socket, each line of which is a request and is answered by a line;
-    elsewhere the service's port. `stop` is called when one asks for the end of the service.
+    On this machine they use a socket, which takes a request per line and answers with a line;
+    elsewhere they use the service's port. `stop` is called when one asks for the end of the service.
 
     Raises:
         SocketPathTooLong: the system takes no such path.

@@ -45,7 +45,7 @@ AWAY: Final = 60.0
 """Seconds without a tab after which a visitor leaves the room; they come back with the next tab."""
 
 ENTERING: Final = 15.0
-"""Seconds in which a room lets a visitor in, refuses them, or says that they have to wait."""
+"""Seconds until a room has let a visitor in, refused them, or asked them to wait."""
 
 BURST: Final = 20
 PER_SECOND: Final = 5.0
