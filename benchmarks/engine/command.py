@@ -46,9 +46,7 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks engine")
     parser.add_argument("--messages", type=_count, nargs="+", default=[1_000, 10_000, 50_000])
     parser.add_argument("--only", choices=[OURS, REFERENCE], help="measure one of the two")
-    parser.add_argument(
-        "--repeat", type=_count, default=3, help="runs; their median is shown"
-    )
+    parser.add_argument("--repeat", type=_count, default=3, help="runs; their median is shown")
     parser.add_argument("--in-flight", type=_count, default=1, help="messages per sender at a time")
     parser.add_argument(
         "--sync", choices=["each", "group", "os"], help="when our store waits for the disk"

@@ -54,9 +54,7 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--seconds", type=_count, default=20, help="of paced messages")
     parser.add_argument("--senders", type=_count, default=4, help="clients that also speak")
     parser.add_argument("--only", choices=SUBJECTS, nargs="+", help="measure these servers")
-    parser.add_argument(
-        "--repeat", type=_count, default=3, help="runs; their median is shown"
-    )
+    parser.add_argument("--repeat", type=_count, default=3, help="runs; their median is shown")
     parser.add_argument("--processes", type=_count, default=2, help="that the clients share")
     parser.add_argument("--folder", type=_folder, default=tempfile.gettempdir())
     parser.add_argument("--reference-python", type=Path, default=ROOT / ".venv-bench/bin/python")

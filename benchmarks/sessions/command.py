@@ -50,9 +50,7 @@ def _read(arguments: Sequence[str]) -> tuple[Plan, bool]:
     parser.add_argument("--sessions", type=_count, default=100, help="that are searched")
     parser.add_argument("--each", type=_count, default=1_000, help="events in each of those")
     parser.add_argument("--seconds", type=_seconds, default=2.0, help="of appending in each way")
-    parser.add_argument(
-        "--repeat", type=_count, default=3, help="runs; their median is shown"
-    )
+    parser.add_argument("--repeat", type=_count, default=3, help="runs; their median is shown")
     parser.add_argument("--folder", type=_folder, default=tempfile.gettempdir())
     parser.add_argument("--quick", action="store_true", help="a small run, for a first look")
     parser.add_argument("--json", action="store_true", help="print every run, not the tables")
