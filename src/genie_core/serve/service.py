@@ -18,13 +18,13 @@ from genie_core.errors import GenieError
 from genie_core.room.discovery.interfaces import reachable_hosts
 from genie_core.room.open.identities import identity_of_person
 from genie_core.room.protocol.address import ALL_INTERFACES, Address, parse_address
-from genie_core.room.protocol.frames import ClientFrame, FrameRefused
+from genie_core.room.protocol.frames import FrameRefused
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.security.certificate import Certificate, load_certificate
 from genie_core.room.security.identity import Identity, load_identity
 from genie_core.room.server.counters import Counters
 from genie_core.room.server.listener import HALF_OPEN, RoomListener
-from genie_core.room.transport.connection import PeerConnection
+from genie_core.room.transport.connection import AcceptedConnection
 from genie_core.room.transport.websocket import bind
 from genie_core.runtime.garbage_collector import collector_paused
 from genie_core.runtime.tasks import start_task
@@ -396,24 +396,14 @@ class Service:
             if room not in self._rooms:
                 self.listener.refuse(UNOPENED, *ids)
 
-    async def _serve_awaited(
-        self,
-        room: str,
-        link: PeerConnection,
-        source: str = "",
-        channel: str | None = None,
-        let_in: Callable[[], None] | None = None,
-        *,
-        first: ClientFrame | None = None,
-        until: float | None = None,
-    ) -> None:
+    async def _serve_awaited(self, room: str, accepted: AcceptedConnection) -> None:
         """Serve a connection to a room that may not be open yet; its time begins once it is."""
         await self._open_awaited(room)
         if served := self._rooms.get(room):
-            await served.server.serve(link, source, channel, let_in, first=first)
+            await served.server.serve(dataclasses.replace(accepted, until=None))
         else:
-            await link.send([FrameRefused("suspended", UNOPENED, final=True)])
-            await link.close()
+            await accepted.link.send([FrameRefused("suspended", UNOPENED, final=True)])
+            await accepted.link.close()
 
     @contextmanager
     def noting_problems(self, room: str) -> Iterator[None]:

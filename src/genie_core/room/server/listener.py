@@ -5,7 +5,8 @@ import logging
 import socket
 import time
 from collections.abc import Callable, Iterable
-from typing import Final, Protocol
+from dataclasses import replace
+from typing import Final
 
 from websockets.asyncio.server import Server
 
@@ -19,7 +20,7 @@ from genie_core.room.security.founding import hash_in
 from genie_core.room.server.counters import Counters
 from genie_core.room.server.peers import REFUSAL_CHARS
 from genie_core.room.server.quotas import StrangerQuotas
-from genie_core.room.transport.connection import PeerConnection
+from genie_core.room.transport.connection import AcceptedConnection, PeerConnection, Serve
 from genie_core.room.transport.hardening import HalfOpenLimiter
 from genie_core.room.transport.websocket import bind, listen
 
@@ -32,25 +33,6 @@ CROWDED: Final = "too many people are connected here; try again later"
 LATE: Final = "you did not say who you are in time"
 
 logger = logging.getLogger(__name__)
-
-
-class ServeFirst(Protocol):
-    """Serves a connection until it ends; its first frame has arrived already.
-
-    `until` is when, on the event loop's clock, it has to be authenticated; then `let_in` is to be
-    called. `RoomServer.serve` is one.
-    """
-
-    async def __call__(
-        self,
-        link: PeerConnection,
-        source: str = "",
-        channel: str | None = None,
-        let_in: Callable[[], None] | None = None,
-        *,
-        first: ClientFrame | None = None,
-        until: float | None = None,
-    ) -> None: ...
 
 
 class RoomListener:
@@ -87,11 +69,11 @@ class RoomListener:
         self._clock = clock
         self._counters = counters or Counters()
         self._gate = HalfOpenLimiter(half_open)
-        self._rooms: dict[str, ServeFirst | FrameRefused] = {}
+        self._rooms: dict[str, Serve | FrameRefused] = {}
         self._digests: dict[str, str] = {}
         self._server: Server | None = None
         self.strangers: Final = StrangerQuotas(self._limits)
-        self.others: Final[dict[type[Frame], ServeFirst]] = {}
+        self.others: Final[dict[type[Frame], Serve]] = {}
         self.elsewhere = ""
         self._links: set[PeerConnection] = set()
         self._members: set[PeerConnection] = set()
@@ -134,7 +116,7 @@ class RoomListener:
         )
         return Address(str(name[0]), int(name[1]))
 
-    def add(self, serve: ServeFirst, *ids: str) -> None:
+    def add(self, serve: Serve, *ids: str) -> None:
         """Serve a room from now on, by its id and earlier ids."""
         self._put(serve, ids)
 
@@ -148,7 +130,7 @@ class RoomListener:
             if self._rooms.pop(each, None) is not None:
                 self._digests.pop(hash_in(each), None)
 
-    def _put(self, answer: ServeFirst | FrameRefused, ids: Iterable[str]) -> None:
+    def _put(self, answer: Serve | FrameRefused, ids: Iterable[str]) -> None:
         for each in ids:
             self._rooms[each] = answer
             if digest := hash_in(each):
@@ -172,25 +154,24 @@ class RoomListener:
 
     # -- connections
 
-    async def _serve(
-        self, link: PeerConnection, source: str, channel: str, let_in: Callable[[], None]
-    ) -> None:
+    async def _serve(self, accepted: AcceptedConnection) -> None:
         """Serve one connection until it ends."""
+        link = accepted.link
         self._links.add(link)
 
         def count() -> None:
             self._members.add(link)
-            let_in()
+            accepted.let_in()
 
         until = asyncio.get_running_loop().time() + self._limits.handshake
         try:
-            first = await self._first(link, source, until)
+            first = await self._first(link, accepted.source, until)
             if isinstance(first, FrameRefused):
                 await self._refuse(link, first)
             elif isinstance(answer := self._answer_to(first), FrameRefused):
                 await self._refuse(link, answer)
             else:
-                await answer(link, source, channel, count, first=first, until=until)
+                await answer(replace(accepted, let_in=count, first=first, until=until))
         except ConnectionLost:
             link.abort()
         except Exception:  # one connection's failure must not reach the others
@@ -223,7 +204,7 @@ class RoomListener:
         except TimeoutError:
             return FrameRefused("out_of_state", LATE, final=True)
 
-    def _answer_to(self, first: ClientFrame) -> ServeFirst | FrameRefused:
+    def _answer_to(self, first: ClientFrame) -> Serve | FrameRefused:
         """Return what serves a connection that begins with this frame, or why nothing does."""
         if not isinstance(first, Hello):
             why = f"{tag(first)} does not fit here: say hello first"
@@ -240,7 +221,7 @@ class RoomListener:
         return self._only or FrameRefused("wrong_room", WHICH, final=True)
 
     @property
-    def _only(self) -> ServeFirst | None:
+    def _only(self) -> Serve | None:
         """Return the handler of the only room, if there is just one."""
         served = [each for each in self._rooms.values() if not isinstance(each, FrameRefused)]
         return served[0] if len({*served}) == 1 else None

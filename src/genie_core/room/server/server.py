@@ -19,7 +19,7 @@ from genie_core.room.protocol.codec import ServerEncoder
 from genie_core.room.protocol.errors import ConnectionLost, FrameError
 from genie_core.room.protocol.events import Copied, Event, FileRef
 from genie_core.room.protocol.founding import Founding
-from genie_core.room.protocol.frames import ClientFrame, Moderate, ServerFrame
+from genie_core.room.protocol.frames import Moderate, ServerFrame
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.security.certificate import Certificate
@@ -36,7 +36,12 @@ from genie_core.room.server.peers import ARRIVING, Peer, Stage
 from genie_core.room.server.quotas import Quotas, StrangerQuotas
 from genie_core.room.server.room import Room
 from genie_core.room.state.room_state import RoomState
-from genie_core.room.transport.connection import ClientConnection, PeerConnection, memory_pair
+from genie_core.room.transport.connection import (
+    AcceptedConnection,
+    ClientConnection,
+    PeerConnection,
+    memory_pair,
+)
 from genie_core.room.transport.hardening import HalfOpenLimiter
 from genie_core.room.transport.websocket import Packer, bind, listen
 from genie_core.runtime.tasks import start_task
@@ -274,7 +279,7 @@ class RoomServer:
         if self._closing:
             far.abort()
             return near
-        task = start_task(self.serve(far), name="local member")
+        task = start_task(self.serve(AcceptedConnection(far)), name="local member")
         self._local.add(task)
         task.add_done_callback(self._local.discard)
         return near
@@ -476,25 +481,13 @@ class RoomServer:
 
     # -- connections
 
-    async def serve(
-        self,
-        link: PeerConnection,
-        source: str = "",
-        channel: str | None = None,
-        let_in: Callable[[], None] | None = None,
-        *,
-        first: ClientFrame | None = None,
-        until: float | None = None,
-    ) -> None:
-        """Serve one connection until it ends.
-
-        `first` is a frame that the caller has received from it; `until` is when, on the event loop's
-        clock, it has to be authenticated. The other arguments are those of `Attend`.
-        """
-        patience = None if channel is None else self._stall_timeout
+    async def serve(self, accepted: AcceptedConnection) -> None:
+        """Serve one connection until it ends."""
+        link = accepted.link
+        patience = None if link.channel is None else self._stall_timeout
         link.encode_with(self._packer)
         ROOM_LOGGED.set(self.state.room)
-        peer = self.room.connect(source, channel)
+        peer = self.room.connect(accepted.source, link.channel)
         writer = self._writers[peer.id] = PeerWriter(self.room, peer, link, self._turn)
         self._empty.clear()
         if self._closing:  # one that began before, and was not there yet to be ended
@@ -503,9 +496,7 @@ class RoomServer:
         try:
             async with asyncio.TaskGroup() as tasks:  # reads in this task, writes in another
                 writing = tasks.create_task(writer.run(patience))
-                if until is None:
-                    until = asyncio.get_running_loop().time() + self.room.limits.handshake
-                reason = await self._read(peer, link, let_in, first, until)
+                reason = await self._read(peer, accepted)
                 writing.cancel()
             if not writing.cancelled():
                 reason = writing.result() or reason
@@ -520,17 +511,13 @@ class RoomServer:
             if not self._writers:
                 self._empty.set()
 
-    async def _read(
-        self,
-        peer: Peer,
-        link: PeerConnection,
-        let_in: Callable[[], None] | None,
-        first: ClientFrame | None,
-        until: float,
-    ) -> str:
+    async def _read(self, peer: Peer, accepted: AcceptedConnection) -> str:
         """Read frames until the connection ends; return why."""
-        if first is not None:
-            self.room.receive(peer, first, self._clock())
+        link, until, is_in = accepted.link, accepted.until, False
+        if until is None:
+            until = asyncio.get_running_loop().time() + self.room.limits.handshake
+        if accepted.first is not None:
+            self.room.receive(peer, accepted.first, self._clock())
             self._dispatch()
         meter = link.on_arrival = _Meter(self.room.quotas, peer, link, self._clock)
         while True:
@@ -548,9 +535,9 @@ class RoomServer:
             else:
                 self.room.receive(peer, frame, self._clock())
             meter.stop()
-            if let_in is not None and peer.stage in (Stage.PENDING, Stage.JOINED):
-                let_in()
-                let_in = None
+            if not is_in and peer.stage in (Stage.PENDING, Stage.JOINED):
+                accepted.let_in()
+                is_in = True
             self._dispatch()
 
 

@@ -4,6 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from genie_core.room.protocol.errors import ConnectionLost
@@ -97,6 +98,24 @@ class PeerConnection(Connection[ServerFrame, ClientFrame], Protocol):
         Raises:
             FrameError: a frame can't be encoded; none was sent.
         """
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedConnection:
+    """A connection to serve until it ends.
+
+    `source` is its origin, empty in this process. Call `let_in` once the other end is authenticated,
+    by `until` on the event loop's clock if that is given. `first` is a frame that was received.
+    """
+
+    link: PeerConnection
+    source: str = ""
+    let_in: Callable[[], None] = lambda: None
+    first: ClientFrame | None = None
+    until: float | None = None
+
+
+Serve: TypeAlias = Callable[[AcceptedConnection], Awaitable[None]]
 
 
 def memory_pair(

@@ -29,7 +29,14 @@ from genie_core.room.protocol.errors import (
 )
 from genie_core.room.protocol.frames import ClientFrame, ServerFrame
 from genie_core.room.security.certificate import Certificate, client_context, pin_of
-from genie_core.room.transport.connection import ClientConnection, In, Out, take_any
+from genie_core.room.transport.connection import (
+    AcceptedConnection,
+    ClientConnection,
+    In,
+    Out,
+    Serve,
+    take_any,
+)
 from genie_core.room.transport.hardening import (
     HalfOpenLimiter,
     PlainClientSocket,
@@ -73,10 +80,6 @@ BACKLOG: Final = 512
 
 Connector: TypeAlias = Callable[[], Awaitable[ClientConnection]]
 """Opens a new connection to a room at each call."""
-
-Attend: TypeAlias = Callable[
-    ["WebSocketConnection[ServerFrame, ClientFrame]", str, str, Callable[[], None]], Awaitable[None]
-]
 
 logging.getLogger(f"{__name__}.wire").setLevel(logging.CRITICAL)  # what strangers send is no news
 
@@ -274,7 +277,7 @@ async def bind(address: Address, *, beyond: bool = False) -> socket.socket:
 async def listen(
     sock: socket.socket,
     gate: HalfOpenLimiter,
-    attend: Attend,
+    attend: Serve,
     *,
     frame_bytes: int,
     open_timeout: float = OPEN_TIMEOUT,
@@ -283,9 +286,7 @@ async def listen(
 ) -> Server:
     """Accept WebSockets on a bound socket; `attend` serves each, and its return closes it.
 
-    `attend` also gets the connection's origin, the pin of its certificate, and a function to call
-    once the peer is authenticated: until then the `gate` counts it. `begin` says when TLS may begin
-    with a connection. The given socket must not be used any more. Web pages can't connect: a
+    The `gate` counts a connection until it is let in. `begin` says when TLS may begin with one. The given socket must not be used any more. Web pages can't connect: a
     request with an Origin header is refused.
 
     Raises:
@@ -303,7 +304,7 @@ async def listen(
         )
         source = client_origin(str(ws.remote_address[0]) if ws.remote_address else "unknown")
         descriptor: int = ws.transport.get_extra_info("socket").fileno()
-        await attend(link, source, pin, partial(gate.let_in, descriptor))
+        await attend(AcceptedConnection(link, source, partial(gate.let_in, descriptor)))
 
     return await serve(
         handler,

@@ -14,14 +14,13 @@ from genie_core.room.protocol.frames import (
     AdminHello,
     AdminRequest,
     Challenge,
-    ClientFrame,
     FrameRefused,
     Prove,
 )
 from genie_core.room.security.challenge import NONCE_CHARS, Transcript, new_nonce
 from genie_core.room.security.identity import words
 from genie_core.room.security.keys import is_key, verify
-from genie_core.room.transport.connection import PeerConnection
+from genie_core.room.transport.connection import AcceptedConnection, PeerConnection
 from genie_core.runtime.tasks import start_task
 from genie_core.serve.admin.administration import Administration
 from genie_core.serve.admin.errors import NotUnderstood
@@ -107,43 +106,34 @@ class RemoteAdministration:
         self._admins = frozenset(admins)
         self._patience = patience
 
-    async def serve(
-        self,
-        link: PeerConnection,
-        source: str = "",
-        channel: str | None = None,
-        let_in: Callable[[], None] | None = None,
-        *,
-        first: ClientFrame | None = None,
-        until: float | None = None,
-    ) -> None:
-        """Serve a connection that began with an `AdminHello` until it ends; as `RoomServer.serve`."""
+    async def serve(self, accepted: AcceptedConnection) -> None:
+        """Serve a connection that began with an `AdminHello` until it ends."""
+        link, first = accepted.link, accepted.first
         hello = first if isinstance(first, AdminHello) else AdminHello("", "")
         try:
-            if not await self._is_proven(link, hello, channel or "", until):
+            if not await self._is_proven(link, hello, accepted.until):
                 await link.send([FrameRefused("unproven", NO_ADMIN, final=True)])
             else:
-                if let_in is not None:
-                    let_in()
-                by = f"the administrator {words(hello.key)} at {source}"
+                accepted.let_in()
+                by = f"the administrator {words(hello.key)} at {accepted.source}"
                 await self._answer_all(link, by)
         except (TimeoutError, FrameError, ConnectionLost) as error:
             logger.debug("a connection of an administrator ended: %s", str(error) or "too slow")
         await link.close()
 
     async def _is_proven(
-        self, link: PeerConnection, hello: AdminHello, channel: str, until: float | None
+        self, link: PeerConnection, hello: AdminHello, until: float | None
     ) -> bool:
         """Whether the other end owns an administrator's key; a wrong proof takes as long."""
         nonce = new_nonce()
         await link.send([Challenge(nonce, "")])
         async with asyncio.timeout_at(until):
             prove = await link.receive()
-        if not (isinstance(prove, Prove) and channel and 0 < len(hello.nonce) <= NONCE_CHARS):
+        if not (isinstance(prove, Prove) and link.channel and 0 < len(hello.nonce) <= NONCE_CHARS):
             return False
         if not (is_key(hello.key) and len(prove.signature) == SIGNATURE_BYTES):
             return False  # before it is remembered as one that was looked at
-        meeting = Transcript("", "", hello.key, hello.nonce, nonce, channel)
+        meeting = Transcript("", "", hello.key, hello.nonce, nonce, link.channel)
         is_theirs = verify(hello.key, prove.signature, meeting.encode_for_admin())
         return is_theirs and hello.key in self._admins
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
@@ -26,7 +26,7 @@ from genie_core.room.security.certificate import Certificate, load_certificate
 from genie_core.room.security.identity import Identity
 from genie_core.room.server.listener import HALF_OPEN, RoomListener
 from genie_core.room.server.server import RoomServer
-from genie_core.room.transport.connection import ClientConnection, PeerConnection
+from genie_core.room.transport.connection import AcceptedConnection, ClientConnection
 from genie_core.room.transport.websocket import tls_connect
 
 ONE, TWO = f"one-{'a' * 24}", f"two-{'b' * 24}"
@@ -156,17 +156,9 @@ async def test_what_begins_otherwise_is_refused_unless_it_is_served(
 ) -> None:
     served: list[ClientFrame | None] = []
 
-    async def serve(
-        link: PeerConnection,
-        source: str = "",
-        channel: str | None = None,
-        let_in: Callable[[], None] | None = None,
-        *,
-        first: ClientFrame | None = None,
-        until: float | None = None,
-    ) -> None:
-        served.append(first)
-        await link.close()
+    async def serve(accepted: AcceptedConnection) -> None:
+        served.append(accepted.first)
+        await accepted.link.close()
 
     async with listening(certificate) as house:
         await house.open(ONE)

@@ -17,6 +17,7 @@ from genie_core.room.protocol.frames import Hello
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.security.certificate import Certificate, client_context, load_certificate
 from genie_core.room.server.server import RoomServer
+from genie_core.room.transport.connection import AcceptedConnection
 from genie_core.room.transport.hardening import HalfOpenLimiter
 from genie_core.room.transport.websocket import bind, listen, tls_connect
 
@@ -102,8 +103,8 @@ async def listening(
     """Accept connections that say one thing."""
     gate = HalfOpenLimiter(4)
 
-    async def attend(link: object, *_: object) -> None:
-        await link.receive()  # type: ignore[attr-defined]  # a connection
+    async def attend(accepted: AcceptedConnection) -> None:
+        await accepted.link.receive()
 
     sock = await bind(Address("127.0.0.1", 0), beyond=True)
     address = Address(*sock.getsockname())
