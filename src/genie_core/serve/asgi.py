@@ -9,22 +9,52 @@ from typing import Any, Final
 
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 TLS_TIMEOUT: Final = 10.0
 """Seconds for a TLS handshake."""
 
 
+HEAD_TIMEOUT: Final = 10.0
+"""Seconds for a connection to send its first request, and for the body of one."""
+
+REQUEST_TIMEOUT: Final = 30.0
+"""Seconds from one request of a connection to the next, its answer included."""
+
+
+class PromptHttp(H11Protocol):
+    """Drops a connection that sends no whole request in time, or does not take the answer."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.loop.call_later(HEAD_TIMEOUT, self._drop_if_idle, None)
+
+    def _drop_if_idle(self, before: object) -> None:
+        """Drop it if no request began since the one that is given."""
+        if self.transport.is_closing() or self.transport.get_protocol() is not self:
+            return  # it became a WebSocket
+        if self.scope is before:
+            self.transport.abort()
+        else:
+            self.loop.call_later(REQUEST_TIMEOUT, self._drop_if_idle, self.scope)
+
+
 class AsgiServer:
-    """Serves an application from `listen` to `close`; `options` are those of `uvicorn.Config`.
+    """Serves an application from `listen` to `close`.
+
+    `http` makes the protocol of each connection; `options` are those of `uvicorn.Config`.
 
     Raises:
         OSError: its certificate or key can't be used.
     """
 
-    def __init__(self, app: ASGIApp, **options: Any) -> None:
+    def __init__(
+        self, app: ASGIApp, *, http: type[PromptHttp] = PromptHttp, **options: Any
+    ) -> None:
         self._config = uvicorn.Config(
             app,
+            http=http,
             lifespan="off",
             log_config=None,
             log_level="error",  # below, it logs addresses, and a line for all that is no request

@@ -15,7 +15,6 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from genie_core.room.protocol.address import Address
 from genie_core.room.protocol.errors import AddressInUse
@@ -31,9 +30,6 @@ CLOSING: Final = 2.0
 
 STORE_ANSWERS: Final = 2.0
 REQUESTS_AT_ONCE: Final = 64
-
-CONNECTED: Final = 5.0
-"""Seconds that a connection lasts at most, so that idle ones can't take all places for long."""
 
 
 @asynccontextmanager
@@ -54,7 +50,6 @@ async def serve_ops(service: Service, address: Address) -> AsyncIterator[Address
         raise CannotServe(f"can't serve health and metrics at {address}: {why}") from error
     server = AsgiServer(
         _app(service),
-        http=_ShortConnection,
         ws="none",
         proxy_headers=False,
         date_header=False,
@@ -66,18 +61,6 @@ async def serve_ops(service: Service, address: Address) -> AsyncIterator[Address
         yield Address(str(name[0]), int(name[1]))
     finally:
         await server.close(CLOSING)
-
-
-class _ShortConnection(H11Protocol):
-    """A connection that ends after some seconds; uvicorn waits for the first request for ever."""
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self._ending = self.loop.call_later(CONNECTED, transport.abort)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._ending.cancel()
-        super().connection_lost(exc)
 
 
 def _app(service: Service) -> Starlette:

@@ -155,7 +155,7 @@ async def test_it_never_listens_beyond_loopback_or_where_another_does(tmp_path: 
 async def test_connections_without_a_request_end_and_leave_their_places(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("genie_core.serve.http.CONNECTED", 0.2)
+    monkeypatch.setattr("genie_core.serve.asgi.HEAD_TIMEOUT", 0.2)
     service = Service(LOCAL, places(tmp_path))
     async with serve_ops(service, ANYWHERE) as ops, asyncio.timeout(60):
         silent = [await asyncio.open_connection(*ops) for _ in range(REQUESTS_AT_ONCE + 1)]

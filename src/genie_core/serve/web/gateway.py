@@ -32,10 +32,10 @@ from genie_core.room.transport.hardening import HalfOpenLimiter
 from genie_core.room.transport.origin import client_origin, site_of
 from genie_core.room.transport.rate import Rates
 from genie_core.runtime.tasks import start_task
-from genie_core.serve.asgi import AsgiServer
+from genie_core.serve.asgi import HEAD_TIMEOUT, AsgiServer
 from genie_core.serve.config import WebTable
 from genie_core.serve.errors import CannotServe
-from genie_core.serve.web.hardening import HEAD_TIMEOUT, HEADERS, PromptHttp, TabSocket
+from genie_core.serve.web.hardening import HEADERS, PageHttp, TabSocket
 from genie_core.serve.web.links import LONGEST_VISIT, Visit, Visits, WebLink, WebLinks
 from genie_core.serve.web.visitor import Tab, Visitor, WebRole, WebRoom
 from genie_core.storage.atomic import reason
@@ -144,7 +144,7 @@ class WebGateway:
         try:
             server = AsgiServer(
                 self._app(),
-                http=PromptHttp,
+                http=PageHttp,
                 ws=partial(TabSocket, limiter),
                 headers=list(HEADERS.items()),
                 ws_max_size=LARGEST_FRAME,

@@ -5,7 +5,6 @@ from typing import Any, Final
 
 import h11
 from starlette.types import Message
-from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import Frame
 
@@ -15,6 +14,7 @@ from genie_core.room.transport.hardening import (
     HalfOpenLimiter,
 )
 from genie_core.room.transport.rate import TokenBucket
+from genie_core.serve.asgi import PromptHttp
 
 HEADERS: Final = {
     "content-security-policy": (
@@ -30,12 +30,6 @@ HEADERS: Final = {
 }
 """On every response: the page loads nothing from elsewhere, and none of it is kept."""
 
-HEAD_TIMEOUT: Final = 10.0
-"""Seconds for a connection to send its first request, and for the body of one."""
-
-REQUEST_TIMEOUT: Final = 30.0
-"""Seconds from one request of a connection to the next, its answer included."""
-
 NO_BODY: Final = "content-length: 0\r\nconnection: close\r\n\r\n"
 
 CLOSING: Final = 2.0
@@ -45,27 +39,14 @@ MOST_FRAGMENTS: Final = 256
 """Frames of one message; a browser cuts a large one at some kilobytes."""
 
 
-class PromptHttp(H11Protocol):
-    """Drops a connection that sends no whole request in time, or does not take the answer."""
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self.loop.call_later(HEAD_TIMEOUT, self._drop_if_idle, None)
+class PageHttp(PromptHttp):
+    """Answers what is no request with the headers of all other answers."""
 
     def send_400_response(self, msg: str) -> None:
         lines = "".join(f"{name}: {value}\r\n" for name, value in HEADERS.items())
         if self.conn.our_state is h11.IDLE or self.conn.our_state is h11.SEND_RESPONSE:
             self.transport.write(f"HTTP/1.1 400 Bad Request\r\n{lines}{NO_BODY}".encode())
         self.transport.close()
-
-    def _drop_if_idle(self, before: object) -> None:
-        """Drop it if no request began since the one that is given."""
-        if self.transport.is_closing() or self.transport.get_protocol() is not self:
-            return  # it became a tab's
-        if self.scope is before:
-            self.transport.abort()
-        else:
-            self.loop.call_later(REQUEST_TIMEOUT, self._drop_if_idle, self.scope)
 
 
 class TabSocket(WebSocketsSansIOProtocol):

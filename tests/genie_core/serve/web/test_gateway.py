@@ -23,11 +23,12 @@ from genie_core.room.open.route import route_of
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.security.certificate import load_certificate
 from genie_core.room.transport.hardening import PINGS_AT_ONCE
+from genie_core.serve import asgi
 from genie_core.serve.config import ServeConfig, WebTable
 from genie_core.serve.errors import CannotServe, RoomUnavailable
 from genie_core.serve.service import Service
 from genie_core.serve.web import gateway as module
-from genie_core.serve.web import hardening, visitor
+from genie_core.serve.web import visitor
 from genie_core.serve.web.gateway import WebGateway
 from genie_core.serve.web.hardening import HEADERS
 from genie_core.serve.web.links import LONGEST_VISIT
@@ -310,8 +311,8 @@ async def test_a_visitor_whose_tabs_reconnect_without_end_is_slowed_down(site: S
 async def test_a_connection_with_half_a_second_request_is_dropped(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hardening, "HEAD_TIMEOUT", 0.2)
-    monkeypatch.setattr(hardening, "REQUEST_TIMEOUT", 0.2)
+    monkeypatch.setattr(asgi, "HEAD_TIMEOUT", 0.2)
+    monkeypatch.setattr(asgi, "REQUEST_TIMEOUT", 0.2)
     host = site.gateway.url.partition("//")[2]
     reader, writer = await asyncio.open_connection(*host.split(":"))
     writer.write(f"GET /icon.svg HTTP/1.1\r\nHost: {host}\r\n\r\nGET /ic".encode())
