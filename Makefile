@@ -6,9 +6,10 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 JOBS   ?= 4
 PEER   := .venv-bench/.ready
+PYTEST := -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check pythons smoke dist format bench shots lock clean
+.PHONY: help run test drills check pythons smoke dist format bench shots lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -20,7 +21,10 @@ run: $(READY) ## Start genie-tui (ARGS="host --title Standup" passes arguments o
 # compiles, whatever the environment says: five processes import the same thousand modules.
 test: export PYTHONDONTWRITEBYTECODE =
 test: $(READY) ## Run all tests (ARGS="-k approval" passes arguments on, JOBS=2 uses two processes)
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
+	$(BIN)/python $(PYTEST) -n $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
+
+drills: ## Run the drills in full: `make test` repeats each kill, cut and damage a tenth as often
+	@$(MAKE) --no-print-directory test ARGS="-m drill --drills=1 $(ARGS)"
 
 check: $(READY) ## Lint, formatting, types, layering
 	$(BIN)/ruff check .

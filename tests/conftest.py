@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, settings
 from genie_core.privacy import redaction
 from genie_core.privacy.known_secrets import KnownSecrets
 from genie_core.room.protocol.address import PORTS_TO_TRY
+from tests.limits import SLOWNESS, scaled
 
 # Agents of the OpenAI SDK leave its tracing as it is, which would upload what tests do.
 os.environ.setdefault("OPENAI_AGENTS_DISABLE_TRACING", "1")
@@ -39,13 +40,27 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--drills",
         type=float,
-        default=1.0,
-        help="share of the kills, closes and damages that drills repeat (default: all of them)",
+        default=0.1,
+        help="share of the kills, closes and damages that drills repeat (default: a tenth)",
     )
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Scale the limit of each test to the machine, unless the command line gives one."""
+    if config.option.timeout is None:
+        config.option.timeout = scaled(float(config.getini("timeout")))
+
+
+def pytest_report_header() -> str:
+    return f"time limits: {SLOWNESS:g} times those of the reference machine (tests/limits.py)"
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the drills last: they kill and cut what other tests would have to wait for."""
+    """Scale the tests' own limits, and run the drills last: other tests would wait for them."""
+    for item in items:
+        if (own := item.get_closest_marker("timeout")) is not None:
+            item.add_marker(pytest.mark.timeout(scaled(own.args[0])), append=False)
     items.sort(key=lambda item: item.get_closest_marker("drill") is not None)
 
 

@@ -14,10 +14,11 @@ from typing import Final, Self
 import msgspec
 
 from genie_core.serve.config import StoreTable
+from tests.limits import scaled
 from tests.ports import free_port
 
 BINARY: Final = Path(sys.executable).with_name("nats-server")
-READY: Final = 30.0
+READY: Final = scaled(30.0)
 """Seconds within which servers must be ready."""
 
 CONFIG: Final = """

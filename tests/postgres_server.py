@@ -17,12 +17,13 @@ import pytest
 
 from genie_core.runtime.tasks import start_task
 from genie_core.serve.config import StoreTable
+from tests.limits import scaled
 from tests.ports import free_port
 
 USERS: Final = ("postgres", "nobody")
 """PostgreSQL refuses to run as root, so one of these runs it then."""
 
-DEADLINE: Final = 60.0
+DEADLINE: Final = scaled(60.0)
 
 
 class PostgresServer:

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from tests.limits import scaled
+
 ROOT = Path(__file__).parents[1]
 VENDORS = ("pydantic_ai", "group_sense", "agents", "openai", "google.genai")
 
@@ -34,7 +36,7 @@ def loaded_by(module: str) -> set[str]:
 def loaded_after(code: str) -> set[str]:
     code = f"{code}\nimport sys; print('\\n'.join(sys.modules))"
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=scaled(60), check=True
     )
     return set(done.stdout.split())
 

@@ -12,9 +12,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
+from tests.limits import scaled
 from websockets.sync.client import connect
 
-DEADLINE: Final = 60.0
+DEADLINE: Final = scaled(60.0)
 """Seconds within which anything waited for has to show. Generous: it only ends a broken test."""
 
 PROGRAM: Final = shutil.which("chromium") or shutil.which("chromium-browser")

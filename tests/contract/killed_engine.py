@@ -24,6 +24,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from tests.limits import scaled
+
 from genie_core.agent.approval import ApprovalCallback
 from genie_core.agent.base import Agent, AgentInfo, AgentInput, AsyncTool
 from genie_core.agent.factory import AgentFactory
@@ -37,7 +39,7 @@ from genie_core.secrets import SecretsProvider
 from genie_core.session import GroupSession
 from genie_core.storage.journal import decode_journal, decode_value
 
-DEADLINE: Final = 20.0  # seconds in which an engine must be up; only ends a broken run
+DEADLINE: Final = scaled(20.0)  # seconds in which an engine must be up; only ends a broken run
 LIVES: Final = 10  # engines that go on with the same chat
 JOURNALLED: Final = {"alice", "a/b"}
 PEOPLE: Final = ["alice", "bob", "a/b", "a_b"]

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Final, Self
 
 import pytest
+from tests.limits import scaled
 
 PREFIX_LENGTH: Final = 24
 CLONE_NEWNET: Final = 0x40000000
@@ -138,7 +139,9 @@ class Machine:
 
 
 def _ip(*arguments: str) -> None:
-    subprocess.run(["ip", *arguments], check=True, capture_output=True, text=True, timeout=30)
+    subprocess.run(
+        ["ip", *arguments], check=True, capture_output=True, text=True, timeout=scaled(30)
+    )
 
 
 def _remove(space: str) -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final, Generic, Protocol, TypeVar
 
 from tests.genie_core.room.doubles import Guest, Recorder, participant
+from tests.limits import scaled
 from tests.ports import free_port
 
 from genie_core.room.protocol.address import Address
@@ -41,7 +42,7 @@ PAUSE: Final = 0.05
 RUNNING: Final = 10
 """Messages of each member that are there before and after something is broken."""
 
-BACK: Final = 60.0
+BACK: Final = scaled(60.0)
 """Seconds within which messages must arrive again."""
 
 CONFIG: Final = """

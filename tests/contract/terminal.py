@@ -20,8 +20,9 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 import pyte
+from tests.limits import scaled
 
-DEADLINE: Final = 60.0
+DEADLINE: Final = scaled(60.0)
 """Seconds within which anything waited for has to show. Generous: it only ends a broken test."""
 
 ALTERNATE_SCREEN_OFF: Final = b"\x1b[?1049l"

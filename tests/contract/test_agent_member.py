@@ -16,6 +16,7 @@ import pytest
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from tests.genie_core.room.live_room import DEADLINE, Ear
+from tests.limits import scaled
 
 from genie_core.room.open.opener import RoomOpener
 from genie_core.room.open.requests import NewRoom, ResumeRoom
@@ -287,7 +288,7 @@ def test_it_loads_no_screen() -> None:
         "import sys, genie_tui.cli.main, genie_tui.cli.mcp, genie_core.room.mcp.server;"
         "sys.exit(' '.join({'textual', 'pydantic_ai', 'openai', 'agents'} & set(sys.modules)) or 0)"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60, env=ENV)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=scaled(60), env=ENV)
 
 
 def run(*arguments: str, home: Path) -> "subprocess.CompletedProcess[str]":
@@ -296,7 +297,7 @@ def run(*arguments: str, home: Path) -> "subprocess.CompletedProcess[str]":
         capture_output=True,
         text=True,
         stdin=subprocess.DEVNULL,
-        timeout=60,
+        timeout=scaled(60),
         check=False,
         env={**ENV, "GENIE_HOME": str(home)},
     )

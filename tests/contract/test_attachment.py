@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.genie_core.room.live_room import Ear, Sink
+from tests.limits import scaled
 
 from genie_core.room.client.connection import RoomConnection
 from genie_core.room.client.events import Deliver
@@ -29,7 +30,7 @@ from genie_core.room.transport.websocket import tls_connect
 from genie_core.storage.blobs import BlobStore
 
 SIZE = 20 * 1024 * 1024
-DEADLINE = 60.0
+DEADLINE = scaled(60.0)
 
 
 class Cable:

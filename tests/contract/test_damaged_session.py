@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.contract.killed_engine import HELPER, agents, reasoners, texts_in
+from tests.limits import scaled
 
 from genie_core.datastore import DataStore
 from genie_core.execution import Answered, Decided
@@ -83,6 +84,7 @@ async def test_all_the_files_are_known(whole: Path) -> None:
     assert sorted(str(path.relative_to(whole)) for path in found) == sorted([*FILES, "chat.lock"])
 
 
+@pytest.mark.drill
 @pytest.mark.parametrize("file", FILES)
 async def test_damage_anywhere_costs_what_was_there_and_nothing_else(
     whole: Path, tmp_path: Path, file: str, drills: Callable[[int], int]
@@ -94,7 +96,7 @@ async def test_damage_anywhere_costs_what_was_there_and_nothing_else(
         shutil.copytree(whole, folder)
         (folder / file).write_bytes(damaged)
         store = DataStore(folder)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(scaled(60)):
             said = await chat(store, 3)
         lost = len(said) < len(expected["chat/alice/reasoner"]) + 1
         if file != "chat/session.jsonl":

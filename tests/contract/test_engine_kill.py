@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.contract.killed_engine import LIVES
+from tests.limits import scaled
 
 pytestmark = [pytest.mark.drill, pytest.mark.timeout(900)]
 
@@ -28,7 +29,7 @@ def test_nothing_acknowledged_is_lost_to_a_kill(
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
         capture_output=True,
         text=True,
-        timeout=800,
+        timeout=scaled(800),
     )
     assert outcome.returncode == 0, f"seed {seed}: {outcome.stderr}"
     result = json.loads(outcome.stdout)

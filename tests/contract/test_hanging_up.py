@@ -24,6 +24,7 @@ from typing import Final, NamedTuple
 
 import pyte
 import pytest
+from tests.limits import scaled
 from tests.ports import free_port
 
 pytestmark = [pytest.mark.drill, pytest.mark.timeout(900)]
@@ -31,7 +32,7 @@ pytestmark = [pytest.mark.drill, pytest.mark.timeout(900)]
 CLOSES: Final = 24
 AT_ONCE: Final = 10
 
-DEADLINE: Final = 60.0
+DEADLINE: Final = scaled(60.0)
 """Seconds within which a screen has to show, and a program to end: half of what cuts it off."""
 
 CPU: Final = 5.0

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.limits import scaled
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -78,7 +79,7 @@ def started(home: Path, *arguments: str) -> "subprocess.Popen[str]":
 
 def ran(home: Path, *arguments: str) -> tuple[int, str, str]:
     process = started(home, *arguments)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=scaled(60))
     return process.returncode, out, err
 
 
@@ -148,7 +149,7 @@ def test_a_script_says_something_and_reads_the_answer(
     asking = started(tmp_path / "ci", "say", f":{port}", "@genie what is 12*7?", "--answer", *guest)
     number = host.wait_for("CALL ").split()[1].rstrip(":")  # the host's agent works for a guest
     host.type(f"/allow {number}")
-    out, _ = asking.communicate(timeout=60)
+    out, _ = asking.communicate(timeout=scaled(60))
     assert (asking.returncode, "84" in out) == (0, True)
     code, out, err = ran(tmp_path / "ci", "say", f":{port}", "well then", "--answer", *guest)
     assert (code, out) == (1, "")
@@ -180,7 +181,7 @@ def test_a_host_lets_people_in_by_number_and_who_waits_can_be_ended(
     assert waiting.stderr is not None
     assert "your key in words: " in waiting.stderr.readline()
     waiting.terminate()
-    waiting.communicate(timeout=60)
+    waiting.communicate(timeout=scaled(60))
     assert waiting.returncode == 128 + signal.SIGTERM
     host.wait_for(f"Join request {first} of bob is over.")
     host.read.clear()
@@ -188,7 +189,7 @@ def test_a_host_lets_people_in_by_number_and_who_waits_can_be_ended(
     second = host.wait_for("JOIN REQUEST").split()[2].rstrip(":")
     assert second != first
     host.type(f"/admit {second}")
-    assert bob.communicate(timeout=60)[0] == ""
+    assert bob.communicate(timeout=scaled(60))[0] == ""
     assert bob.returncode == 0
     host.wait_for("bob: hello")
     assert host.stop() == 0

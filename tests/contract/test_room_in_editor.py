@@ -31,6 +31,7 @@ from acp.schema import (
 )
 from tests.contract.test_agent_member import hosted, said
 from tests.genie_core.room.live_room import DEADLINE, Ear
+from tests.limits import scaled
 
 from genie_core.room.client.model import Answer
 from genie_core.room.open.opener import RoomOpener
@@ -514,7 +515,7 @@ def test_what_can_not_be_used_at_all_is_one_line(
         capture_output=True,
         text=True,
         stdin=subprocess.DEVNULL,
-        timeout=60,
+        timeout=scaled(60),
         check=False,
         env={**ENV, "GENIE_HOME": str(tmp_path)},
     )
@@ -528,4 +529,4 @@ def test_it_loads_no_screen() -> None:
         "import sys, genie_tui.cli.main, genie_tui.cli.acp, genie_core.room.acp.stdio;"
         "sys.exit(' '.join({'textual', 'pydantic_ai', 'openai', 'agents'} & set(sys.modules)) or 0)"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60, env=ENV)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=scaled(60), env=ENV)

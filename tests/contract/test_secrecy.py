@@ -16,6 +16,7 @@ from urllib.parse import quote
 import pytest
 from keyring.backends import fail
 from tests.genie_core.room.live_room import Ear
+from tests.limits import scaled
 from textual.pilot import Pilot
 
 from genie_core.assistant.config import Library
@@ -51,7 +52,7 @@ FORMS = (
     quote(VALUE),
     "horse/",
 )
-DEADLINE = 60.0
+DEADLINE = scaled(60.0)
 SERVER = Path(__file__).with_name("echoing_server.py")
 
 

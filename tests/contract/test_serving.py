@@ -16,13 +16,14 @@ from msgspec.structs import replace
 from tests.genie_core.serve.test_http import ask
 from tests.genie_core.serve.test_metrics import scrape
 from tests.genie_core.serve.test_service import LOCAL, ended, is_online, joining
+from tests.limits import scaled
 from tests.ports import free_port
 
 from genie_core.room.protocol.address import Address
 from genie_core.serve.service import Service
 from genie_core.settings.locations import find_locations
 
-DEADLINE = 60.0
+DEADLINE = scaled(60.0)
 
 
 class Operated:

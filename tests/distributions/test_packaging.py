@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.limits import scaled
 
 from genie_tui.cli.options import parse
 
@@ -20,7 +21,7 @@ needs_systemd = pytest.mark.skipif(SYSTEMD is None, reason="systemd-analyze is n
 
 
 def run(*command: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=scaled(60), check=False)
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from tests.examples.rulings import delegate, ignore
+from tests.limits import scaled
 from tests.ports import free_port
 from websockets.asyncio.client import ClientConnection, connect
 
@@ -60,7 +61,7 @@ async def run_python(folder: Path, *arguments: str, **env: str) -> tuple[int, st
         stderr=asyncio.subprocess.STDOUT,
     )
     try:
-        async with asyncio.timeout(100):
+        async with asyncio.timeout(scaled(100)):
             out, _ = await process.communicate()
     finally:
         if process.returncode is None:
@@ -104,7 +105,7 @@ async def test_a_reasoner_of_ones_own_decides(
 ) -> None:
     follow = load(folder, "follow").follow
     session = GroupSession("s", load(folder, "resumed").reasoners, agent_factory())
-    async with asyncio.timeout(60), session:
+    async with asyncio.timeout(scaled(60)), session:
         await follow(session.handle(Message("hello", "alice")))
         await follow(session.handle(Message("@genie hello", "alice")))
     ignored, delegated, answered = filter(None, capsys.readouterr().out.splitlines())
@@ -129,7 +130,7 @@ async def test_what_a_process_left_is_picked_up(folder: Path, tmp_path: Path) ->
                     element.approve()
 
     await asyncio.to_thread(lambda: asyncio.run(begin()))
-    async with asyncio.timeout(60), DataStore(tmp_path) as store:
+    async with asyncio.timeout(scaled(60)), DataStore(tmp_path) as store:
         session = GroupSession("s", reasoner_factory(), agent_factory(), store)
         await load(folder, "resume").pick_up(session)
         assert await session.unfinished() == []
@@ -197,7 +198,7 @@ async def chat(
         monkeypatch.setenv("OPENAI_API_KEY", server.api_key)
         serving = asyncio.create_task(load(folder, "websocket_chat").main(port))
         try:
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(scaled(60)):
                 while not listens(port):
                     await asyncio.sleep(0.01)
                     assert not serving.done()
@@ -215,7 +216,11 @@ def listens(port: int) -> bool:
 async def test_people_chat_and_answer_their_own_approvals(chat: tuple[FakeOpenAI, int]) -> None:
     server, port = chat
     server.script(delegate("What time is it?"), Call("current_time", {}), Say("Noon."))
-    async with asyncio.timeout(60), joined(port, "alice") as alice, joined(port, "bob") as bob:
+    async with (
+        asyncio.timeout(scaled(60)),
+        joined(port, "alice") as alice,
+        joined(port, "bob") as bob,
+    ):
         await alice.send({"say": "How late is it?"})
         said = {"from": "alice", "text": "How late is it?"}
         assert [await alice.receive(), await bob.receive()] == [said, said]
@@ -247,7 +252,7 @@ async def test_a_bad_frame_is_answered_and_the_chat_goes_on(
 ) -> None:
     server, port = chat
     server.script(ignore("nothing is asked"))
-    async with asyncio.timeout(60), joined(port, "alice") as alice:
+    async with asyncio.timeout(scaled(60)), joined(port, "alice") as alice:
         await alice.connection.send(frame)
         assert error in (await alice.receive())["error"]
         await alice.send({"say": "hello"})
@@ -256,6 +261,9 @@ async def test_a_bad_frame_is_answered_and_the_chat_goes_on(
 
 async def test_a_client_that_does_not_say_who_it_is_is_let_go(chat: tuple[FakeOpenAI, int]) -> None:
     _, port = chat
-    async with asyncio.timeout(60), connect(f"ws://127.0.0.1:{port}", proxy=None) as connection:
+    async with (
+        asyncio.timeout(scaled(60)),
+        connect(f"ws://127.0.0.1:{port}", proxy=None) as connection,
+    ):
         await connection.send("[]")
         await connection.wait_closed()

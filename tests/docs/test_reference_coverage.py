@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.docs.reference_table import Row, problems, rows
+from tests.limits import scaled
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/reference-coverage.md"
@@ -20,7 +21,7 @@ def collected(paths: set[str]) -> set[str]:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=scaled(100),
     )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     return {

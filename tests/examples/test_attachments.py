@@ -6,6 +6,7 @@ from struct import pack
 import pytest
 from examples.service import PROVIDERS, EnvironmentSecrets, Service
 from tests.examples.rulings import delegate, ignore
+from tests.limits import scaled
 
 from examples import attachments
 from genie_core.testing.openai import FakeOpenAI
@@ -35,7 +36,7 @@ async def test_the_agent_is_given_the_text_somebody_else_shared(
 ) -> None:
     fake.script(ignore("just sharing"), delegate("When does the last ferry leave?", "bob"))
     fake.script(Say(ANSWER))
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         await attachments.run(service, secrets, provider, attachments.TIMETABLE)
     assert capsys.readouterr().out.splitlines()[-1] == f"system → bob: {ANSWER}"
     assert "ferry.txt" in "\n".join(fake.requests[1].texts)  # the reasoner reads its name
@@ -53,7 +54,7 @@ async def test_a_picture_is_shown_to_the_agent(
     picture = tmp_path / "harbour.png"
     picture.write_bytes(png())
     fake.script(ignore("just sharing"), delegate("When does the last ferry leave?", "bob"))
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         await attachments.run(service, secrets, provider, picture)
     assert fake.requests[2].files == ["image/png"]
 
@@ -70,7 +71,7 @@ async def test_a_file_that_no_model_reads_is_named(
     archive = tmp_path / "photos.zip"
     archive.write_bytes(b"PK")
     fake.script(ignore("just sharing"), delegate("What is in it?", "bob"))
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         await attachments.run(service, secrets, provider, archive)
     last = capsys.readouterr().out.splitlines()[-1]
     assert last.startswith("   failed: ")

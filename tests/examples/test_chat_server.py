@@ -7,6 +7,7 @@ import pytest
 from examples.chat_server import UNREAD, ChatServer, bound, create_session
 from examples.service import EnvironmentSecrets, Service
 from tests.examples.rulings import delegate, ignore
+from tests.limits import scaled
 
 from examples import chat_server
 from genie_core.session import GroupSession
@@ -28,7 +29,7 @@ class Client:
 
     async def hears(self, text: str) -> str:
         """Read on to the line with this text."""
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(scaled(60)):
             while text not in (line := (await self.reader.readline()).decode()):
                 assert line, f"the server closed before it said {text!r}"
         return line.rstrip("\n")
@@ -139,7 +140,7 @@ async def test_closing_says_what_is_left_to_say_and_leaves_nobody_connected() ->
         return "done"
 
     server = ChatServer(GroupSession("chat", scripted_reasoners(delegate_all), agent_factory(slow)))
-    async with asyncio.timeout(60), AsyncExitStack() as clients:
+    async with asyncio.timeout(scaled(60)), AsyncExitStack() as clients:
         async with server.listening(bound(0)) as port:
             alice = await clients.enter_async_context(connected(port, "alice"))
             nameless, writer = await asyncio.open_connection("127.0.0.1", port)

@@ -5,6 +5,7 @@ import re
 import pytest
 from examples.service import PROVIDERS, EnvironmentSecrets, Service
 from tests.examples.rulings import delegate
+from tests.limits import scaled
 
 from examples import coordinator
 from genie_core.testing.openai import FakeOpenAI
@@ -37,7 +38,7 @@ async def test_two_agents_work_for_a_third(
     secrets: EnvironmentSecrets,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         await coordinator.run(service, secrets, provider)
     shown = re.sub(r":[0-9a-f]{8} ", ":ID ", capfd.readouterr().out)
     asked = [line.strip() for line in shown.splitlines() if "wants to call" in line]
@@ -59,7 +60,7 @@ async def test_two_agents_work_for_a_third(
 async def test_a_session_offers_both_tools_to_the_coordinator(
     provider: str, fake: FakeOpenAI, service: Service, secrets: EnvironmentSecrets
 ) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         await coordinator.run(service, secrets, provider)
     assert set(fake.requests[1].tools) == {"run_subagent", "get_group_chat_messages"}
     assert "- atlas: " in fake.requests[1].instructions

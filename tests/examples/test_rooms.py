@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.limits import scaled
 
 from examples import host_room, join_room
 from genie_core.settings.model import Settings
@@ -22,7 +23,7 @@ async def test_a_member_asks_allows_a_tool_and_leaves_with_the_answer(
     (tmp_path / "ben").mkdir()
     hosting = asyncio.create_task(host_room.main(tmp_path / "ann", Settings(announce=False)))
     printed = ""
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(scaled(120)):
         while not printed.endswith("\n"):
             await asyncio.sleep(0.01)
             assert not hosting.done()

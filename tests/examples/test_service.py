@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from examples.service import KEY, EnvironmentSecrets, service_from
+from tests.limits import scaled
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ("tutorial", "coordinator", "attachments", "chat_server")
@@ -18,7 +19,7 @@ def test_without_a_model_an_example_says_what_to_set(example: str) -> None:
         env={"PYTHONPATH": str(ROOT / "src")},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=scaled(60),
     )
     assert done.returncode == 1
     assert done.stdout == ""

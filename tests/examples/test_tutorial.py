@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 from examples.service import KEY, PROVIDERS, EnvironmentSecrets, Service
 from tests.examples.rulings import delegate, ignore
+from tests.limits import scaled
 
 from examples import tutorial
 from genie_core.datastore import DataStore
@@ -26,7 +27,7 @@ async def test_the_mistake_is_noticed_looked_up_and_corrected(
 ) -> None:
     fake.script(ignore("a question to friends"), ignore("a plan"), delegate(CHECK))
     fake.script(Call("opening_hours", {"place": "Clock Museum"}), Say(ANSWER))
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         await tutorial.run(service, secrets, provider, tmp_path)
     assert capsys.readouterr().out.splitlines() == [
         "alice: Who is free on Monday?",
@@ -51,7 +52,7 @@ async def test_a_second_run_goes_on_where_the_first_one_ended(
 ) -> None:
     for _ in range(2):
         fake.script(ignore("so"), ignore("so"), ignore("so"))
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(scaled(60)):
             await tutorial.run(service, secrets, "pydantic-ai", tmp_path)
     asked = "\n".join(fake.requests[3].texts)
     assert asked.count("Who is free on Monday?") == 2
@@ -69,7 +70,7 @@ async def test_both_frameworks_can_be_tried_one_after_the_other(
     monkeypatch.setenv(KEY, fake.api_key)
     for provider in (*PROVIDERS, PROVIDERS[0]):
         fake.script(ignore("so"), ignore("so"), delegate(CHECK), Say(ANSWER))
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(scaled(60)):
             await tutorial.start(provider)
         assert f"system → all: {ANSWER}" in capsys.readouterr().out
     assert "\n".join(fake.requests[-1].texts).count(CHECK) == 2
@@ -79,7 +80,7 @@ async def test_a_wrong_key_is_told_in_a_line_for_each_message(
     service: Service, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wrong = EnvironmentSecrets({KEY: "sk-mistyped-by-alice"})
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         await tutorial.run(service, wrong, "pydantic-ai", tmp_path)
     told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("   ")]
     assert len(told) == 3

@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from tests.limits import scaled
 
 from genie_core.agent import AgentFactory, AgentInfo, AgentInput, Approval, ApprovalCallback
 from genie_core.agent.approval import ask_about
@@ -20,7 +21,7 @@ from genie_core.testing import (
     reasoner_factory,
 )
 
-DEADLINE = 60
+DEADLINE = scaled(60)
 """Seconds after which something that should end is taken to hang."""
 
 VICTIM = "mallory"

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tests.contract.seated import quiet_engine
 from tests.genie_core.room.histories import histories
 from tests.genie_core.room.live_room import Ear
+from tests.limits import scaled
 from tests.ports import free_port
 
 import genie_core.room.open.profile
@@ -174,7 +175,7 @@ async def test_a_log_edited_by_hand_opens_says_so_and_goes_on(
     change, told = EDITS[edit]
     saved = saved_room(locations, change(list(LINES)))
     before = saved.log_path.read_bytes()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         notices, said = await hosted(locations, saved.id, "what happened here?")
         again, after = await hosted(locations, saved.id, "and now?")
     assert told in "\n".join(notices)

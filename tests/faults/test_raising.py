@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tests.faults.scene import VICTIM, events, joined, last_event, session
 from tests.faults.traps import SAVING, STAGES, Trap, trapped_session
+from tests.limits import scaled
 
 from genie_core.agent import AgentFactory, AgentInput, AgentRunner, ApprovalContext
 from genie_core.datastore import DataStore
@@ -273,7 +274,7 @@ async def test_a_worker_that_dies_at_its_start_leaves_nobody_waiting(
 
 
 async def _named(name: str) -> "asyncio.Task[Any]":
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         while True:
             for task in asyncio.all_tasks():
                 if task.get_name() == name:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.genie_core.faulty_files import FaultyFiles, failing, failing_from
+from tests.limits import scaled
 
 from genie_core.datastore import DataStore, path_name
 from genie_core.errors import MissingKey, StateError
@@ -69,7 +70,10 @@ def test_a_failed_save_may_be_ignored_and_tells_no_loop(tmp_path: Path) -> None:
         "asyncio.run(main()); gc.collect()\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", code, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=scaled(60),
     )
     assert done.returncode == 0
     assert "never retrieved" not in done.stderr

@@ -1,6 +1,7 @@
 import asyncio
 
 import pytest
+from tests.limits import scaled
 
 from genie_core.errors import StageFailed
 from genie_core.preferences import PreferencesLookup, PreferencesSource
@@ -84,6 +85,6 @@ async def test_lookups_that_wait_for_one_another_are_given_up_together(
     asking = [asyncio.create_task(ask()) for _ in range(400)]
     await asyncio.sleep(0)
     patience.limit()
-    async with asyncio.timeout(60):  # half of what it takes one after another
+    async with asyncio.timeout(scaled(60)):  # half of what it takes one after another
         outcomes = await asyncio.gather(*asking, return_exceptions=True)
     assert all(isinstance(each, StageFailed) for each in outcomes)

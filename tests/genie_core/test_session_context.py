@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from tests.limits import scaled
 
 from genie_core.agent import AgentInput, ApprovalCallback
 from genie_core.datastore import DataStore
@@ -65,7 +66,7 @@ async def test_an_exception_cancels_what_runs_and_is_passed_on(tmp_path: Path) -
     run = Endless()
 
     async def fail(chat: GroupSession) -> None:
-        async with asyncio.timeout(60), chat:
+        async with asyncio.timeout(scaled(60)), chat:
             chat.handle(Message("hi", "alice"))
             await run.runs.wait()
             raise LookupError
@@ -95,7 +96,7 @@ async def test_cancelling_cancels_what_runs_and_still_ends_in_order(*, inside: b
     await run.runs.wait()
     (execution,) = chat.running
     task.cancel()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         with pytest.raises(asyncio.CancelledError):
             await task
     assert isinstance(await last(execution), Cancelled)

@@ -2,6 +2,7 @@ import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
+from tests.limits import scaled
 
 from genie_core.agent import AgentInput, ApprovalCallback
 from genie_core.errors import EventsMissed
@@ -25,7 +26,7 @@ def session(run: RunFn = echo) -> GroupSession:
 
 
 async def read(events: AsyncIterator[SessionEvent]) -> list[SessionEvent]:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         return [event async for event in events]
 
 

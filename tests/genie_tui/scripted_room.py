@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.limits import scaled
 from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.worker import WorkerCancelled, WorkerFailed
@@ -67,7 +68,7 @@ from genie_tui.commands.keymap import Keymap
 from genie_tui.screens.room import RoomScreen
 
 START = 1_790_000_000.0
-DEADLINE = 60.0
+DEADLINE = scaled(60.0)
 
 
 def _set_event() -> asyncio.Event:

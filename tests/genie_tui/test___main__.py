@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.limits import scaled
+
 
 def thresholds(code: str, home: Path) -> list[int]:
     done = subprocess.run(
@@ -15,7 +17,7 @@ def thresholds(code: str, home: Path) -> list[int]:
         ],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=scaled(60),
         env={**os.environ, "GENIE_HOME": str(home)},
         check=True,
     )

@@ -16,6 +16,7 @@ from rich.cells import cell_len
 from rich.segment import ControlType, Segment
 from rich.style import Style
 from tests.genie_core.text.nasty import NASTY, forbidden
+from tests.limits import scaled
 from textual.app import App
 from textual.color import Color
 from textual.events import Key, Paste
@@ -52,7 +53,7 @@ async def test_what_is_no_utf_8_is_read_as_such_and_ends_nothing() -> None:
     try:
         driver = Listening(App(), source)
         os.write(terminal, b"\x1b[200~caf\xe9 \xed\xa0\xbd und mehr\n\x1b[201~")
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(scaled(60)):
             await asyncio.to_thread(driver.run_input_thread)
     finally:
         os.close(source)
@@ -151,7 +152,7 @@ async def test_reading_ends_with_the_input_and_hangs_up(hung_up: threading.Event
     os.close(writer)
     driver = Listening(App(), source)
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(scaled(60)):
             await asyncio.to_thread(driver.run_input_thread)
     finally:
         os.close(source)
@@ -164,7 +165,7 @@ async def test_reading_ends_with_the_terminal_and_hangs_up(
 ) -> None:
     master, slave = terminal
     os.close(master)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         await asyncio.to_thread(Listening(App(), slave).run_input_thread)
     assert hung_up.is_set()
 

@@ -17,6 +17,7 @@ from tests.hierarchies.tree import (
     root,
     tree,
 )
+from tests.limits import scaled
 
 from genie_core.agent import Approval, ApprovalContext
 from genie_core.agent.runner import Query
@@ -117,7 +118,7 @@ async def test_the_bound_is_one_for_the_whole_hierarchy(tmp_path: Path) -> None:
     for parent in ("a", "b"):
         await answers(runner, call(below, "search", parent))
     await answers(runner, call("[]", "search", "c"))
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         while sum(agent.open for agent in made) > POOL_SIZE + 1:  # and the system agent
             await asyncio.sleep(0)
     assert len(made) == 2 * POOL_SIZE + 4
@@ -133,7 +134,7 @@ async def test_one_that_works_is_never_put_away(tmp_path: Path) -> None:
     assert len(runner.active_subagents) == len(calls)
     for approval in pending:
         approval.approve()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         said = json.loads((await reply).text)
     assert [json.loads(each)["subagent_response"] for each in said] == ["x"] * len(calls)
     await put_away(runner)

@@ -12,6 +12,7 @@ from agents import ModelSettings, OpenAIResponsesModel
 from openai import AsyncOpenAI
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
+from tests.limits import scaled
 
 from genie_core.agent import Agent, AgentFactory, AgentInfo, Approval, AsyncTool
 from genie_core.agent.provider import openai, pydantic_ai
@@ -106,7 +107,7 @@ async def opened(factory: AgentFactory, folder: Path) -> AsyncIterator[GroupSess
         yield session
     finally:
         session.stop()
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(scaled(60)):
             await session.join()
         await store.aclose()
 
@@ -119,7 +120,7 @@ def run(query: str, name: str, instance: str | None = ID) -> Call:
 async def followed(execution: Execution) -> tuple[list[str], str]:
     """Approve everything; return who wanted to call what, and the answer."""
     asked, answer = [], ""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         async for element in execution.stream():
             if isinstance(element, Approval):
                 asked.append(f"{element.sender} {element.tool_name}")
@@ -168,7 +169,7 @@ async def test_parallel_subagents_ask_for_approval_at_the_same_time(
     async with opened(factory, tmp_path) as session:
         execution = session.handle(Message("go", "alice"))
         waiting: list[Approval] = []
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(scaled(60)):
             async for element in execution.stream():
                 if isinstance(element, Approval) and element.tool_name == "run_subagent":
                     element.approve()
@@ -246,7 +247,7 @@ async def test_after_a_cancel_below_everybody_goes_on_with_a_whole_history(
     servers["search"].script(Call("look_up", {"word": "x"}))
     async with opened(factory, tmp_path) as session:
         execution = session.handle(Message("go", "alice"))
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(scaled(60)):
             async for element in execution.stream():
                 if isinstance(element, Approval) and element.tool_name == "run_subagent":
                     element.approve()

@@ -18,6 +18,7 @@ from tests.hierarchies.tree import (
     root,
     tree,
 )
+from tests.limits import scaled
 
 from genie_core.agent import (
     AgentInfo,
@@ -139,7 +140,7 @@ async def test_calls_to_one_instance_queue_up_and_others_do_not_wait() -> None:
             runner, call("a1", "search", "a"), call("a2", "search", "a"), call("b1", "search", "b")
         )
     )
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         await both.wait()
     assert sorted(running) == ["a1", "b1"]
     may_end.set()
@@ -164,7 +165,7 @@ async def test_cancelling_reaches_every_depth_also_while_an_approval_is_pending(
     approval = await next_of(queue)
     assert approval.sender == "search:s/math:m"
     reply.cancel()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         assert not await approval.approved()
     await put_away(runner)
     below = store.narrowed("alice")
@@ -190,7 +191,7 @@ async def test_a_parent_that_gives_up_on_a_subagent_goes_on() -> None:
     reply = runner.submit(Query("x", ApprovalContext(queue)))
     approval = await next_of(queue)
     given_up.set()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         assert (await reply).text == "without it"
         assert not await approval.approved()
     await put_away(runner)
@@ -209,7 +210,7 @@ async def test_agents_that_run_each_other_without_end_are_told_to_stop() -> None
         return str(answer["subagent_response"])
 
     runner = root(tree(pass_on, search=pass_on, math=pass_on))
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         reply = await runner.submit(Query(".", ApprovalContext(asyncio.Queue())))
     assert len(depths) == 1 + 2 * MOST_ALIKE
     assert f"can run no 'math': {MOST_ALIKE} of them wait for an answer already" in reply.text
@@ -232,7 +233,7 @@ async def test_a_hierarchy_may_be_as_deep_as_there_are_agents(tmp_path: Path) ->
     factory = tree(passing_on("system"), **{name: passing_on(name) for name in names})
     async with DataStore(tmp_path) as store:
         runner = root(factory, store)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(scaled(60)):
             reply = await runner.submit(Query("who?", ApprovalContext(asyncio.Queue())))
             await reply.saved
         assert reply.text == "who?"
@@ -270,7 +271,7 @@ async def test_what_runs_when_a_runner_is_stopped_may_still_ask_new_subagents() 
 
     runner = root(tree(ask_late, search=recall))
     reply = runner.submit(Query("late", ApprovalContext(asyncio.Queue())))
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         await known.wait()
     runner.stop()
     stopped.set()
@@ -301,7 +302,7 @@ async def test_a_run_that_is_over_runs_no_subagents_on_behalf_of_the_next() -> N
     await runner.submit(Query("first", ApprovalContext(queue)))
     second = runner.submit(Query("second", ApprovalContext(asyncio.Queue())))
     (await next_of(queue)).approve()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         await asyncio.gather(*leftovers)
         await second
     await put_away(runner)

@@ -5,6 +5,8 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
+from tests.limits import scaled
+
 from genie_core.agent import (
     Agent,
     AgentFactory,
@@ -79,7 +81,7 @@ def root(factory: AgentFactory, store: DataStore | None = None, **more: Any) -> 
 async def answers(runner: AgentRunner, *calls: dict[str, Any]) -> list[dict[str, str]]:
     """Have a `forward` agent make calls, approving everything, and return the results."""
     everything = ApprovalContext(asyncio.Queue(), auto_approve=True)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         reply = await runner.submit(Query(json.dumps(calls), everything))
     return [json.loads(each) for each in json.loads(reply.text)]
 
@@ -87,11 +89,11 @@ async def answers(runner: AgentRunner, *calls: dict[str, Any]) -> list[dict[str,
 async def put_away(runner: AgentRunner) -> None:
     """Stop a runner and wait for its end."""
     runner.stop()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         await runner.join()
 
 
 async def next_of(queue: "asyncio.Queue[Approval]") -> Approval:
     """Wait for a request for approval."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         return await queue.get()

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from tests.limits import scaled
 from tests.reference.conftest import RunFn, ToyAgent, Toys, answer, ask_first
 
 from genie_core.agent import (
@@ -204,7 +205,7 @@ async def test_an_idle_agent_is_closed_and_comes_back_with_its_state(toys: Toys)
     info = AgentInfo(name="system", description="", idle_timeout=0.01)
     session = toys.session(agent_factory=AgentFactory(create, info))
     await session.handle(Message("one?", "ann")).result()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(scaled(10)):
         while not made[0].closed:
             await asyncio.sleep(0.005)
     await session.handle(Message("two?", "ann")).result()

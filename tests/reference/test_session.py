@@ -7,6 +7,7 @@ from pathlib import Path
 from unittest.mock import AsyncMock, MagicMock
 
 import pytest
+from tests.limits import scaled
 from tests.reference.conftest import Toys, ask_first
 
 from genie_core.agent import Agent, AgentFactory, AgentInput, Approval, ApprovalCallback
@@ -140,7 +141,7 @@ async def test_senders_do_not_wait_for_each_other(toys: Toys) -> None:
     both = asyncio.Barrier(2)
 
     async def meet(given: AgentInput, callback: ApprovalCallback) -> str:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(scaled(10)):
             await both.wait()
         return "met"
 

@@ -6,6 +6,7 @@ from typing import Any
 from unittest.mock import AsyncMock
 
 import pytest
+from tests.limits import scaled
 
 from genie_core.agent import Approval, ApprovalContext, Verdict
 from genie_core.agent.approval import approval_id, ask_about
@@ -21,7 +22,7 @@ async def test_the_answer_reaches_whoever_waits() -> None:
     waiting = asyncio.create_task(approval.approved())
     await asyncio.sleep(0)
     assert approval.approve(by="alice")
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         assert await waiting
     assert approval.by == "alice"
     assert approval.resolved_at is not None
@@ -109,7 +110,7 @@ async def test_one_of_many_threads_wins_and_wakes_the_loop() -> None:
         threads = [Thread(target=answer, args=(name,)) for name in "abcd"]
         for thread in threads:
             thread.start()
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(scaled(60)):
             verdict = await approval.verdict()
         for thread in threads:
             thread.join()
@@ -133,7 +134,7 @@ class Crossroads(asyncio.Future[bool]):
 
 async def test_two_threads_that_answer_at_the_same_moment_do_not_both_win() -> None:
     approval = Approval("system", "f", (), {}, Crossroads())
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         wins = await asyncio.gather(
             asyncio.to_thread(approval.approve), asyncio.to_thread(approval.deny, "no")
         )
@@ -192,7 +193,7 @@ async def test_several_may_wait_and_one_of_them_may_leave() -> None:
     await asyncio.sleep(0)
     waiting[0].cancel()
     approval.deny("no")
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         answers = await asyncio.gather(*waiting, return_exceptions=True)
     assert isinstance(answers[0], asyncio.CancelledError)
     assert answers[1:] == [Verdict(approved=False, reason="no")] * 2
@@ -216,7 +217,7 @@ async def test_of_an_answer_from_a_thread_and_one_through_the_future_one_counts(
         thread.start()
         if not approval.ftr.done():
             approval.ftr.set_result(True)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(scaled(60)):
             verdict = await approval.verdict()
         thread.join()
         assert outcome == [verdict.reason == "thread"]

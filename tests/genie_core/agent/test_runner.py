@@ -8,6 +8,7 @@ from typing import Any
 import agents
 import pydantic_ai
 import pytest
+from tests.limits import scaled
 
 from genie_core.agent import (
     Agent,
@@ -303,7 +304,7 @@ async def test_subagents_that_are_put_away_and_saved_are_let_go(tmp_path: Path) 
     first = json.loads((await runner.submit(query("search math:1 one"))).text)["subagent_instance"]
     for number in range(20):
         await runner.submit(query(f"search x{number}"))
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(scaled(60)):
             while runner.active_subagents:
                 await asyncio.sleep(0.01)
         await store.flush()
@@ -317,7 +318,7 @@ async def test_subagents_that_are_put_away_and_saved_are_let_go(tmp_path: Path) 
 async def test_without_a_store_subagents_are_kept_for_their_memory() -> None:
     runner = system(hierarchy(idle_timeout=0.01))
     first = json.loads((await runner.submit(query("search one"))).text)["subagent_instance"]
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         while runner.active_subagents:
             await asyncio.sleep(0.01)
     await runner.submit(query("search two"))
@@ -383,7 +384,7 @@ async def test_an_invoked_run_ends_when_its_future_is_cancelled_and_may_fail() -
     answer = runner.invoke(AgentInput("wait"), ApprovalContext(asked))
     await asked.get()
     answer.cancel()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         await ended.wait()
     with pytest.raises(StageFailed, match="out of ideas"):
         await runner.invoke(AgentInput("fail"), ApprovalContext(asked))
@@ -473,7 +474,7 @@ async def test_an_answer_is_given_and_remembered_though_tool_servers_break_meanw
             name = "agent 'system' of alice: resources"
             (held,) = (each for each in asyncio.all_tasks() if each.get_name() == name)
             broken.set()
-            await asyncio.wait({held}, timeout=60)
+            await asyncio.wait({held}, timeout=scaled(60))
         return input.query
 
     made: list[ScriptedAgent] = []

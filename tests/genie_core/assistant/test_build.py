@@ -8,6 +8,7 @@ from contextlib import aclosing
 from pathlib import Path
 
 import pytest
+from tests.limits import scaled
 
 from genie_core.agent import Approval
 from genie_core.assistant.build import Assistant, build_assistant
@@ -34,7 +35,7 @@ def session(assistant: Assistant, store: DataStore | None = None) -> GroupSessio
 
 async def finished(execution: Execution, *, deny: str | None = None) -> str | None:
     """Run to the end, settling every approval the same way, and return the answer."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         async for element in execution.stream():
             match element:
                 case Approval() if deny is None:
@@ -47,7 +48,7 @@ async def finished(execution: Execution, *, deny: str | None = None) -> str | No
 
 
 async def decision(execution: Execution) -> Decided:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         async for event in execution.events():
             assert not isinstance(event, Failed), event
             if isinstance(event, Decided):
@@ -56,7 +57,7 @@ async def decision(execution: Execution) -> Decided:
 
 
 async def close(chat: GroupSession) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         chat.stop()
         await chat.join()
 
@@ -108,7 +109,7 @@ async def test_a_denial_with_its_reason_reaches_the_answer() -> None:
 async def test_an_answer_is_streamed_while_it_is_made() -> None:
     chat = session(build_assistant(AssistantConfig()))
     execution = chat.handle(Message("@genie", "alice"))
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         events = [event async for event in execution.events()]
     deltas = [event.text for event in events if isinstance(event, TextDelta)]
     answer = events[-1]
@@ -130,7 +131,7 @@ async def test_files_of_the_workspace_are_read_after_approval(tmp_path: Path) ->
 
 async def test_everything_is_remembered_across_a_restart(tmp_path: Path) -> None:
     for question, answer in (("what is 1+1?", "1+1 = 2"), ("what is 2+2?", "2+2 = 4")):
-        async with asyncio.timeout(60), aclosing(DataStore(tmp_path)) as store:
+        async with asyncio.timeout(scaled(60)), aclosing(DataStore(tmp_path)) as store:
             chat = session(build_assistant(AssistantConfig()), store)
             assert await finished(chat.handle(Message(question, "alice"))) == answer
             await close(chat)
@@ -138,7 +139,7 @@ async def test_everything_is_remembered_across_a_restart(tmp_path: Path) -> None
 
 async def test_a_saved_room_survives_a_change_of_template(tmp_path: Path) -> None:
     for template in ("mention_only", "general_assist", "mention_only"):
-        async with asyncio.timeout(60), aclosing(DataStore(tmp_path)) as store:
+        async with asyncio.timeout(scaled(60)), aclosing(DataStore(tmp_path)) as store:
             chat = session(build_assistant(AssistantConfig(template=template)), store)
             assert await finished(chat.handle(Message("@genie 1+1", "alice"))) == "1+1 = 2"
             assert (await decision(chat.handle(Message("hm", "alice")))).reason

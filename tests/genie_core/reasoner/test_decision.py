@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.limits import scaled
 
 from genie_core.reasoner import decision as module
 
@@ -46,7 +47,7 @@ def checks(element, *enums):
 
 def run(code: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", SESSION + code], capture_output=True, text=True, timeout=100
+        [sys.executable, "-c", SESSION + code], capture_output=True, text=True, timeout=scaled(100)
     )
     assert done.returncode == 0, done.stderr
 

@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
+from tests.limits import scaled
+
 from genie_core.room.client.connection import RoomConnection
 from genie_core.room.client.events import (
     Delivery,
@@ -38,7 +40,7 @@ from genie_core.room.transport.connection import ClientConnection
 from genie_core.room.transport.dialer import Backoff
 from genie_core.room.transport.websocket import Connector, tls_connect
 
-DEADLINE = 60.0
+DEADLINE = scaled(60.0)
 
 
 class Recorder:

@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 from tests.genie_core.room.scribe import Chain
+from tests.limits import scaled
 
 from genie_core.room.protocol.codec import event_mark
 from genie_core.room.protocol.events import (
@@ -66,7 +67,7 @@ LIMITS: Final = Limits(burst=10**6, per_second=1e6, joins=10**6)
 STEP: Final = 20.0
 """Seconds after which everyone looks around again."""
 
-PATIENCE: Final = 30.0
+PATIENCE: Final = scaled(30.0)
 ROUNDS: Final = 40
 
 

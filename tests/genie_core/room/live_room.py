@@ -10,6 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tests.limits import scaled
+
 from genie_core.agent import AgentInput, ApprovalCallback
 from genie_core.agent.approval import ask_about
 from genie_core.datastore import DataStore
@@ -57,7 +59,7 @@ from genie_core.testing import (
     reasoner_factory,
 )
 
-DEADLINE = 60.0
+DEADLINE = scaled(60.0)
 
 
 class Ear:

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
+from tests.limits import scaled
 from websockets.asyncio.client import ClientConnection, connect
 
 from genie_core.room.protocol.address import Address
@@ -24,7 +25,7 @@ from genie_core.room.security.challenge import Transcript
 from genie_core.room.security.identity import Identity
 from genie_core.room.transport.hardening import HalfOpenLimiter
 
-DEADLINE = 60.0
+DEADLINE = scaled(60.0)
 
 
 @asynccontextmanager

@@ -4,6 +4,7 @@ from contextlib import asynccontextmanager
 from contextvars import ContextVar
 
 import pytest
+from tests.limits import scaled
 
 from genie_core.errors import ActorStopped, InvalidSetting
 from genie_core.runtime.actor import Actor
@@ -222,7 +223,7 @@ async def test_work_that_will_not_be_cancelled_is_left_behind_with_its_resources
     assert not worker.active
     assert worker.abandoned == [stubborn]
     may_end.set()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         while worker.abandoned:
             await asyncio.sleep(0)
 
@@ -372,7 +373,7 @@ async def test_resources_left_behind_do_not_wake_whoever_waits_with_the_next_one
     await worker.closing.wait()
     assert await worker.submit(says("b")) == "b"
     worker.may_close.set()
-    await asyncio.wait({old}, timeout=60)
+    await asyncio.wait({old}, timeout=scaled(60))
     assert await worker.submit(says("c")) == "c"
     assert worker.log == ["open", "open", "close"]
 
@@ -404,7 +405,7 @@ async def test_work_goes_on_though_the_resources_break() -> None:
     async def breaks_its_own() -> str:
         (held,) = (each for each in asyncio.all_tasks() - before if "resources" in each.get_name())
         broken.set()
-        await asyncio.wait({held}, timeout=60)
+        await asyncio.wait({held}, timeout=scaled(60))
         return "an answer"
 
     first, second = worker.submit(breaks_its_own), worker.submit(says("b"))

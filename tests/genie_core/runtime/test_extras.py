@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.limits import scaled
 
 from genie_core.errors import MissingExtra
 from genie_core.runtime.extras import imports_of
@@ -28,7 +29,11 @@ def test_a_part_without_its_extra_names_it(module: str) -> None:
     missing, extra = PARTS[module]
     code = f"import sys; sys.modules[{missing!r}] = None; import {module}"
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=scaled(60),
+        check=False,
     )
     assert re.search(
         rf"MissingExtra: module '{missing}(\.\w+)*' is not installed; "

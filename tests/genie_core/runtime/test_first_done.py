@@ -4,6 +4,7 @@ import asyncio
 from asyncio import Future
 
 import pytest
+from tests.limits import scaled
 
 from genie_core.runtime.threads import first_done
 
@@ -17,7 +18,7 @@ def promises(count: int) -> "list[Future[int]]":
 async def test_any_of_them_ends_the_wait(which: int) -> None:
     three = promises(3)
     asyncio.get_running_loop().call_soon(three[which].set_result, 1)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         await first_done(*three)
     assert [promise.done() for promise in three].index(True) == which
 
@@ -25,7 +26,7 @@ async def test_any_of_them_ends_the_wait(which: int) -> None:
 async def test_what_is_done_already_is_not_waited_for() -> None:
     done, open_ = promises(2)
     done.set_result(1)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         await first_done(open_, done)
 
 
@@ -34,7 +35,7 @@ async def test_failures_and_cancellations_end_it_too_and_are_not_raised() -> Non
     loop = asyncio.get_running_loop()
     loop.call_soon(failing.set_exception, ValueError("not for the one who waits"))
     loop.call_soon(cancelled.cancel)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         await first_done(failing)
         await first_done(cancelled)
     assert isinstance(failing.exception(), ValueError)

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.limits import scaled
 
 IMPORTS = """
 import gc, weakref
@@ -12,7 +13,9 @@ from genie_core.runtime.garbage_collector import collector_paused, start_collect
 
 
 def run(code: str) -> None:
-    done = subprocess.run([sys.executable, "-c", f"{IMPORTS}\n{code}"], check=False, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", f"{IMPORTS}\n{code}"], check=False, timeout=scaled(60)
+    )
     assert done.returncode == 0
 
 

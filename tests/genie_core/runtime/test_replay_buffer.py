@@ -1,6 +1,7 @@
 import asyncio
 
 import pytest
+from tests.limits import scaled
 
 from genie_core.errors import EventsMissed
 from genie_core.runtime.replay_buffer import ReplayableStream
@@ -13,7 +14,7 @@ async def test_every_reader_gets_everything_whenever_it_comes() -> None:
     async def read() -> list[int]:
         return [item async for item in record.read()]
 
-    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(scaled(60)), asyncio.TaskGroup() as group:
         early = [group.create_task(read()) for _ in range(2)]
         await asyncio.sleep(0)
         record.add(2)

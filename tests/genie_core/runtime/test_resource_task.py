@@ -4,6 +4,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from tests.limits import scaled
 
 from genie_core.errors import ActorStopped
 from genie_core.runtime.resource_task import ResourceTask
@@ -85,7 +86,7 @@ async def test_a_close_that_hangs_is_cancelled() -> None:
     place.leave = forever
     held = ResourceTask("it", place.context)
     await held.started
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         await held.end()
     assert held.task.cancelled()
 
@@ -106,12 +107,12 @@ async def test_a_close_that_cannot_be_cancelled_is_left_behind(
     place.leave = stubborn
     held = ResourceTask("it", place.context)
     await held.started
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         await held.end()
     assert not held.task.done()
     assert "going on without it" in caplog.text
     may_end.set()
-    await asyncio.wait({held.task}, timeout=60)
+    await asyncio.wait({held.task}, timeout=scaled(60))
     assert place.log == ["in", "out"]
 
 
@@ -137,7 +138,7 @@ async def test_its_task_tells_when_the_context_breaks_by_itself(
 
     held = ResourceTask("it", grouped)
     await held.started
-    await asyncio.wait({held.task}, timeout=60)
+    await asyncio.wait({held.task}, timeout=scaled(60))
     assert held.task.done()
     await held.end()
     assert "it did not close cleanly" in caplog.text

@@ -11,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 from tests.faults.failing_disk import FailingDisk
 from tests.genie_core.serve.test_service import LOCAL, joining, places, serving
+from tests.limits import scaled
 from tests.ports import free_port
 
 from genie_core.room.protocol.address import Address
@@ -157,7 +158,7 @@ async def test_connections_without_a_request_end_and_leave_their_places(
 ) -> None:
     monkeypatch.setattr("genie_core.serve.asgi.HEAD_TIMEOUT", 0.2)
     service = Service(LOCAL, places(tmp_path))
-    async with serve_ops(service, ANYWHERE) as ops, asyncio.timeout(60):
+    async with serve_ops(service, ANYWHERE) as ops, asyncio.timeout(scaled(60)):
         silent = [await asyncio.open_connection(*ops) for _ in range(REQUESTS_AT_ONCE + 1)]
         for reader, writer in silent:
             with suppress(ConnectionResetError):

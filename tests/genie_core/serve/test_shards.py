@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 from tests.genie_core.room.doubles import Guest, Recorder, participant
+from tests.limits import scaled
 from tests.nats_servers import NatsServers
 from tests.ports import free_port
 
@@ -116,7 +117,7 @@ def joining(invite: str, name: str) -> AbstractAsyncContextManager[Guest]:
 
 
 async def until(holds: Callable[[], object]) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(scaled(30)):
         while not holds():
             await asyncio.sleep(0.02)
 

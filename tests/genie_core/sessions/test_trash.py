@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.limits import scaled
 
 from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.errors import NotTrashed
@@ -31,7 +32,7 @@ def test_a_room_goes_to_the_systems_trash_as_it_is(saved: SavedSession, tmp_path
     subprocess.run(
         [sys.executable, "-c", code, str(saved.folder)],
         check=True,
-        timeout=60,
+        timeout=scaled(60),
         env={**os.environ, **home},
     )
     assert not saved.folder.exists()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.genie_core.faulty_files import FaultyFiles
+from tests.limits import scaled
 
 from genie_core.errors import StateError
 from genie_core.storage.disk import Disk
@@ -165,7 +166,7 @@ asyncio.run(main())
 """
     source = Path(__file__).parents[3] / "src"
     env = {**os.environ, "PYTHONPATH": str(source)}
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60, env=env)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=scaled(60), env=env)
     assert (tmp_path / "log.jsonl").read_bytes() == lines(*range(200))
 
 

@@ -15,6 +15,7 @@ from pydantic_ai.messages import (
     ToolReturnPart,
 )
 from pydantic_ai.models.function import AgentInfo, FunctionModel
+from tests.limits import scaled
 
 from genie_core.agent.base import AgentInfo as AgentDescription
 from genie_core.agent.factory import AgentFactory
@@ -321,7 +322,7 @@ async def test_helpers_go_on_from_what_they_remember(tmp_path: Path, version: st
     answers = []
     for _life in range(2):
         session = GroupSession("team", reasoners, agents, store)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(scaled(60)):
             answer = await session.handle(Message("And?", "alice")).result()
             await session.join()
         assert answer is not None

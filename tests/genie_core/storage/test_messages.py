@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.limits import scaled
 
 from genie_core.datastore import DataStore
 from genie_core.errors import StateError
@@ -14,7 +15,7 @@ from genie_core.storage.messages import MessageLog, load_messages
 
 async def opened(path: Path) -> MessageLog:
     conversation = MessageLog(DataStore(path))
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         await conversation.opened()
     return conversation
 
@@ -82,7 +83,7 @@ async def test_whatever_a_state_file_holds_the_conversation_opens(
     conversation = MessageLog(store)
     done: list[str] = []
     conversation.when_open(lambda: done.append("began"))
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         await conversation.opened()
     assert done == ["began"]
     assert conversation.messages == []
@@ -115,7 +116,7 @@ async def test_loading_that_is_killed_begins_anew(tmp_path: Path) -> None:
     loading.cancel()
     await asyncio.wait({loading})
     conversation.when_open(lambda: done.append("second"))
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         await conversation.opened()
     assert done == ["first", "second"]
     assert [message.content for message in conversation.messages] == ["old"]

@@ -1,6 +1,7 @@
 import asyncio
 
 import pytest
+from tests.limits import scaled
 
 from genie_core.agent import AgentInput, Approval
 from genie_core.message import Message
@@ -11,7 +12,7 @@ from genie_core.testing.contract.rig import Approver
 from genie_core.testing.play import Refused
 from genie_core.testing.turns import Call, Refuse, Say
 
-DEADLINE = 60
+DEADLINE = scaled(60)
 
 
 async def add(a: int, b: int) -> int:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pydantic_ai.models
 import pytest
+from tests.limits import scaled
 
 from genie_core.assistant.secrets import OwnSecrets
 from genie_core.settings.locations import find_locations
@@ -107,7 +108,7 @@ async def test_the_command_asks_the_configured_model(tmp_path: Path) -> None:
             stdin=subprocess.DEVNULL,
             text=True,
             check=False,
-            timeout=200,
+            timeout=scaled(200),
             env={
                 "PATH": "/usr/bin:/bin",
                 "GENIE_HOME": str(tmp_path),

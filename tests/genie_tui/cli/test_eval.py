@@ -12,6 +12,7 @@ from pydantic_evals import Dataset
 from tests.contract.assisted import KEY, delegates, ignores
 from tests.genie_core.sessions.recorded import Recorded
 from tests.genie_tui.cli.decided_log import LOG as DECIDED
+from tests.limits import scaled
 
 from genie_core.assistant.errors import UnknownTemplate
 from genie_core.room.protocol.events import AnyBody, DecisionMade, MessagePosted
@@ -61,7 +62,7 @@ class Shell:
     async def ask(self, server: FakeOpenAI, *arguments: str) -> int:
         way = ("--model", "scripted-1", "--base-url", server.base_url)
         key = ("--api-key-env", "OPENAI_API_KEY")
-        async with asyncio.timeout(120):
+        async with asyncio.timeout(scaled(120)):
             return await asyncio.to_thread(self.run, *arguments, *way, *key)
 
     def told(self) -> dict[str, Any]:

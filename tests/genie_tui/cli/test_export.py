@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.genie_core.sessions.sample import ID, log_bytes, saved_room
+from tests.limits import scaled
 
 from genie_core.errors import GenieError
 from genie_core.sessions.errors import AlreadySaved, NotImportable, UnknownSession
@@ -170,7 +171,7 @@ def test_exporting_and_importing_load_no_engine(shell: Shell) -> None:
         [sys.executable, "-c", code],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=scaled(120),
         check=True,
         env={"PYTHONPATH": str(root), "PATH": ""},
     )

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.limits import scaled
 
 from genie_core.errors import GenieError
 from genie_tui.cli.main import main
@@ -16,7 +17,7 @@ def run(*arguments: str, home: Path, **env: str) -> "subprocess.CompletedProcess
         capture_output=True,
         text=True,
         stdin=subprocess.DEVNULL,
-        timeout=60,
+        timeout=scaled(60),
         check=False,
         env={"PATH": "/usr/bin:/bin", "GENIE_HOME": str(home), **env},
     )
@@ -135,7 +136,7 @@ def test_output_that_nobody_reads_is_no_error(arguments: list[str], tmp_path: Pa
             stderr=subprocess.PIPE,
             stdin=subprocess.DEVNULL,
             text=True,
-            timeout=60,
+            timeout=scaled(60),
             check=False,
             env={"PATH": "/usr/bin:/bin", "GENIE_HOME": str(tmp_path)},
         )
@@ -197,7 +198,7 @@ def test_the_light_commands_load_neither_screen_nor_sdk(
         capture_output=True,
         text=True,
         stdin=subprocess.DEVNULL,
-        timeout=60,
+        timeout=scaled(60),
         check=False,
         env={"PATH": "/usr/bin:/bin", "GENIE_HOME": str(tmp_path)},
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.genie_core.sessions.replay.recorded import a_day, save
 from tests.genie_tui.widgets.room_log import RoomLog
+from tests.limits import scaled
 
 from genie_core.sessions.session import SavedSession
 from genie_core.settings.locations import find_locations
@@ -42,7 +43,7 @@ def run(home: Path, code: str, *arguments: str) -> "subprocess.CompletedProcess[
         capture_output=True,
         text=True,
         stdin=subprocess.DEVNULL,
-        timeout=60,
+        timeout=scaled(60),
         check=False,
         env={"PATH": "/usr/bin:/bin", "GENIE_HOME": str(home), "TERM": "xterm"},
     )

@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from tests.genie_core.room.doubles import DEADLINE, Guest, participant, tls_connector
+from tests.limits import scaled
 from tests.ports import free_port
 
 from genie_core.room.client.model import ConnectionState
@@ -123,7 +124,7 @@ def test_what_keeps_it_from_starting_is_one_line(tmp_path: Path) -> None:
             [sys.executable, "-m", "genie_tui", "serve", *arguments],
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=scaled(60),
             check=False,
             env=environment(home),
         )
@@ -167,6 +168,6 @@ def test_it_loads_neither_a_screen_nor_an_sdk(tmp_path: Path) -> None:
         " 'group_sense', 'mcp'} & set(sys.modules)))"
     )
     found = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=scaled(60), check=True
     )
     assert found.stdout == "[]\n"

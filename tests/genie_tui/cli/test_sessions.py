@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.limits import scaled
 
 from genie_core.room.protocol.events import (
     AnswerPosted,
@@ -309,7 +310,7 @@ def test_the_person_is_asked(saved: SavedSession, answer: str, gone: bool, tmp_p
         capture_output=True,
         text=True,
         stdin=theirs,
-        timeout=60,
+        timeout=scaled(60),
         check=False,
         env={**os.environ, "GENIE_HOME": str(tmp_path)},
     )
@@ -396,7 +397,7 @@ def test_looking_at_sessions_loads_no_engine(
         [sys.executable, "-c", code, *part],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=scaled(60),
         check=False,
         env={**os.environ, "GENIE_HOME": str(tmp_path)},
     )

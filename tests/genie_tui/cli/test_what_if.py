@@ -13,6 +13,7 @@ import pytest
 from tests.contract.assisted import KEY, delegates, ignores
 from tests.genie_core.sessions.recorded import Recorded
 from tests.genie_tui.cli.decided_log import LOG
+from tests.limits import scaled
 
 from genie_core.assistant.errors import UnknownTemplate, UnreadableTemplate
 from genie_core.assistant.what_if.files import FOLDER, saved
@@ -122,7 +123,7 @@ async def test_another_model_is_asked_with_the_client_library(shell: Shell) -> N
     replies = (ignores("quiet"), ignores("not mine"), delegates("2+2", "ann", "a sum"))
     async with FakeOpenAI(*replies, api_key=KEY) as server:
         way = ("--model", "scripted-1", "--base-url", server.base_url, *KEYED)
-        async with asyncio.timeout(120):
+        async with asyncio.timeout(scaled(120)):
             code = await asyncio.to_thread(shell.run, "--reasoner", "fact_check", *way)
         shown = server.requests[-1].texts
     assert code == 0
@@ -138,7 +139,7 @@ async def test_another_model_is_asked_with_the_client_library(shell: Shell) -> N
 async def test_a_model_that_fails_every_time_ends_with_1_and_a_report(shell: Shell) -> None:
     async with FakeOpenAI(*[Refuse(400, "no")] * 9, api_key=KEY) as server:
         way = ("--model", "scripted-1", "--base-url", server.base_url, *KEYED)
-        async with asyncio.timeout(120):
+        async with asyncio.timeout(scaled(120)):
             code = await asyncio.to_thread(shell.run, "--reasoner", "fact_check", *way)
     assert code == 1
     (report,) = shell.reports()
@@ -158,7 +159,7 @@ async def test_ctrl_c_keeps_what_was_found(shell: Shell, tmp_path: Path) -> None
             preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
         )
         try:
-            async with asyncio.timeout(120):
+            async with asyncio.timeout(scaled(120)):
                 await server.reached(2)
                 program.send_signal(signal.SIGINT)
                 out, problems = await program.communicate()

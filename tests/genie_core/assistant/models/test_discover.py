@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 from pydantic_ai.models import known_model_names
+from tests.limits import scaled
 
 from genie_core.assistant.config import ModelChoice
 from genie_core.assistant.models import discover as module
@@ -135,7 +136,7 @@ async def test_a_server_that_says_nothing_delays_nobody_for_long(
             pass
         left.set()
 
-    async with listening(drip) as port, asyncio.timeout(60):
+    async with listening(drip) as port, asyncio.timeout(scaled(60)):
         assert await found_at(port) == []
         await left.wait()
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from tests.genie_core.assistant.models.asking import RUNTIMES, Chat, agent_on
+from tests.limits import scaled
 
 from genie_core.agent import AgentInput
 from genie_core.agent.provider.failures import NO_KEY
@@ -238,7 +239,7 @@ async def test_a_model_that_is_replaced_ends_its_run_and_hangs_up(runtime: Runti
             assert await agent.run(AgentInput("go"), replace) == "from the old"
             assert (len(old.requests), len(new.requests)) == (2, 0)
             assert await agent.run(AgentInput("again"), replace) == "from the new"
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(scaled(60)):
                 await until(lambda: not connections(old))
         assert new.requests[0].tool_results == ["noted: x"]
 

@@ -14,6 +14,7 @@ from pydantic_ai.models import Model
 from tests.genie_core.agent.provider.openai.doubles import desk
 from tests.genie_core.agent.provider.pydantic_ai.clients import chat_model
 from tests.genie_core.assistant.servers import toy_server
+from tests.limits import scaled
 
 from genie_core.agent import Agent, AgentInput
 from genie_core.agent.approval import ApprovalCallback
@@ -108,7 +109,7 @@ async def bench(
     clock = Clock()
     alone = board is None
     board = board or ServerRegistry(specs, clock)
-    async with asyncio.timeout(240), desk("chat") as there:
+    async with asyncio.timeout(scaled(240)), desk("chat") as there:
         agent: Agent
 
         async def model() -> Model:

@@ -14,6 +14,7 @@ from tests.genie_core.assistant.servers.rig import SHOUT, TOY, Bench, Program, b
 from tests.genie_core.assistant.servers.toy_server import SHOUT as SHOUT_TOOL
 from tests.genie_core.assistant.servers.toy_server import TOOLS, tool
 from tests.genie_core.assistant.servers.toy_web import toy_web
+from tests.limits import scaled
 
 import genie_core.agent.provider.openai.servers as on_openai
 import genie_core.agent.provider.pydantic_ai.servers as on_pydantic_ai
@@ -255,7 +256,7 @@ async def ready_behind(
     """Let the slow server start, and wait until it is there."""
     gate.touch()
     (place,) = (n for n, each in enumerate(made.board.servers) if each.name == server)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         while made.board.servers[place].state != "ready":
             await asyncio.sleep(0.01)
     return True

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 from tests.contract.assisted import KEY, Keys, config, delegates, ignores, served_by
 from tests.genie_core.assistant.recordings import Recording
+from tests.limits import scaled
 
 from genie_core.assistant.build import build_reasoner
 from genie_core.assistant.config import Budget
@@ -24,7 +25,7 @@ async def asked(
     room: Recording, decide: DecideFn = delegate_all, labels: dict[int, str] | None = None
 ) -> WhatIfReport:
     run = WhatIf(reasoner_factory(decide), room.recalled(), labels)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         await run.run()
     return run.report(ASKED)
 
@@ -152,7 +153,7 @@ async def test_what_was_found_stays_when_the_rest_is_cancelled() -> None:
         reasoner_factory(decide), room.recalled(), told=lambda it: seen.append(len(it.outcomes))
     )
     task = asyncio.create_task(run.run())
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         await stuck.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -175,7 +176,7 @@ async def by_model(
     factory, label = build_reasoner(settings, prompt, Keys(), "ann")
     assert label == "small-1"
     run = WhatIf(factory, room.recalled())
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         await run.run()
     return run.report(ASKED)
 
@@ -251,7 +252,7 @@ async def test_a_model_that_never_answers_is_left_when_it_is_cancelled() -> None
     room.ignored("hello")
     async with FakeOpenAI(Stall(), api_key=KEY) as server:
         task = asyncio.create_task(by_model(server, room))
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(scaled(60)):
             await server.reached(1)
             task.cancel()
             with pytest.raises(asyncio.CancelledError):

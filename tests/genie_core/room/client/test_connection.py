@@ -15,6 +15,7 @@ from tests.genie_core.room.doubles import (
     room_server,
 )
 from tests.genie_core.room.wire import Proxy
+from tests.limits import scaled
 from tests.ports import free_port
 from websockets.asyncio.server import ServerConnection, serve
 
@@ -66,7 +67,7 @@ from genie_core.room.transport.connection import ClientConnection, PeerConnectio
 from genie_core.room.transport.dialer import Backoff, Dialer, Endpoint
 from genie_core.room.transport.websocket import ws_connector
 
-DEADLINE = 60.0
+DEADLINE = scaled(60.0)
 FAST = Limits(burst=100_000, per_second=100_000.0, volume=10**9)
 
 

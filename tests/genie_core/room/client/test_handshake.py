@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.limits import scaled
 
 from genie_core.room.client.handshake import ClientHandshake
 from genie_core.room.protocol.errors import (
@@ -35,7 +36,7 @@ from genie_core.room.security.signing import is_signed
 from genie_core.room.state.hosting import Claim
 from genie_core.room.transport.connection import ClientConnection, PeerConnection, memory_pair
 
-DEADLINE = 60.0
+DEADLINE = scaled(60.0)
 ME, HOST = Identity.generate(), Identity.generate()
 WELCOME = Welcome("r", "Room", "bob", "guest", "hana", 0, Limits())
 

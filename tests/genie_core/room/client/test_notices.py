@@ -1,5 +1,7 @@
 import asyncio
 
+from tests.limits import scaled
+
 from genie_core.room.client.model import Severity
 from genie_core.room.client.receiver import BURST, NOTICE_CHARS, Notices
 
@@ -18,7 +20,7 @@ async def test_a_few_come_at_once_and_of_many_the_last_comes_later() -> None:
     for n in range(500):
         notices.show(Severity.INFO, str(n))
     assert shown == [str(n) for n in range(BURST)]
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         await later.wait()
     assert shown[BURST:] == ["499"]
 

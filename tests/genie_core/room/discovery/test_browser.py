@@ -14,6 +14,7 @@ from typing import Self
 
 import msgspec
 import pytest
+from tests.limits import scaled
 from zeroconf._dns import DNSAddress, DNSPointer, DNSRecord, DNSService, DNSText
 from zeroconf._protocol.incoming import DNSIncoming
 from zeroconf._protocol.outgoing import DNSOutgoing
@@ -57,7 +58,7 @@ class Watcher:
         self.turn.set()
 
     async def until(self, condition: Callable[[], object]) -> None:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(scaled(60)):
             while not condition():
                 self.turn.clear()
                 await self.turn.wait()
@@ -148,7 +149,7 @@ async def test_nothing_but_what_is_public_goes_over_the_wire(tmp_path: Path) -> 
         async with Announcer(room, interfaces=LOOPBACK) as announcer:
             assert await announcer.settle()
             announcer.update(later)
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(scaled(60)):
                 while not any(b"autumn" in packet and own.encode() in packet for packet in packets):
                     packets.append(await asyncio.get_running_loop().sock_recv(sock, 65_536))
     ours = [packet for packet in packets if own.encode() in packet]
@@ -267,7 +268,7 @@ async def test_names_without_rooms_hide_no_room_and_few_of_them_are_asked_for(
         async with Announcer(announcement(), interfaces=LOOPBACK):
             await watcher.until(lambda: titles(browser) == ["Garden"])
             watcher.also = lambda: seen.append(titles(browser))
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(scaled(60)):
                 await answered.wait()
             assert all(each == ["Garden"] for each in [*seen, titles(browser)])
     assert len([name for name in asked if name.startswith("nothing-")]) <= most
@@ -383,13 +384,13 @@ def test_a_network_that_comes_later_is_used_with_both_kinds_of_addresses() -> No
     unshare = ["unshare", "--user", "--map-root-user", "--net"]
     try:
         make = "ip link add near type veth peer name far"
-        allowed = subprocess.run([*unshare, *make.split()], capture_output=True, timeout=60)
+        allowed = subprocess.run([*unshare, *make.split()], capture_output=True, timeout=scaled(60))
     except FileNotFoundError as error:
         pytest.skip(f"no network namespaces: {error}")
     if allowed.returncode:
         pytest.skip(f"no network namespaces: {allowed.stderr.decode().strip()}")
     command = [*unshare, sys.executable, "-c", GUEST, HOST]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=scaled(60))
     assert done.returncode == 0, done.stderr
     assert done.stdout == "('192.0.2.7:7', '[fd00::7]:7')\n"
 

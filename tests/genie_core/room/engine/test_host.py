@@ -17,6 +17,7 @@ from tests.genie_core.room.live_room import (
     tool_user,
 )
 from tests.genie_core.room.shelf import Shelf, Store
+from tests.limits import scaled
 
 from genie_core.agent import AgentInput, ApprovalCallback
 from genie_core.agent.approval import ask_about
@@ -150,7 +151,7 @@ async def test_an_engine_that_fails_ends_no_run_that_has_ended(
         raise GenieError("no such model")
 
     ben = Ben(*unrecorded)
-    async with engine_of(ben, load), asyncio.timeout(60):
+    async with engine_of(ben, load), asyncio.timeout(scaled(60)):
         await ben.failed.wait()
         told = "the engine of ben is not ready; ben sees the details"
         assert ben.published == [RunFailed(4, "factory", told)] * given_up

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.genie_core.room.engine.doubles import FakeRoom
 from tests.genie_core.room.live_room import Ear, LiveRoom, loader, opened
+from tests.limits import scaled
 
 from genie_core.agent import AgentInput, ApprovalCallback
 from genie_core.agent.approval import ask_about
@@ -659,7 +660,7 @@ class Log(FakeRoom):
         self.add("ann", body)
 
     async def until(self, condition: Callable[[], object]) -> None:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(scaled(60)):
             while not condition():
                 self._changed.clear()
                 await self._changed.wait()

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
+from tests.limits import scaled
 
 from genie_core.room.files.download import FETCHED_AT_ONCE
 from genie_core.room.files.sync import ELSEWHERE, GONE, FileSync
@@ -107,7 +108,7 @@ class Line:
         self._news.set()
 
     async def until(self, is_so: Callable[[], bool]) -> None:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(scaled(60)):
             while not is_so():
                 self._news.clear()
                 await self._news.wait()
@@ -294,7 +295,7 @@ async def test_what_was_read_for_an_old_connection_is_not_sent_on_a_new_one(hous
     alice.sync.start(alice.ask, alice.tell)
     alice.connect()
     await alice.sync.attach(house.file())
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         await blobs.paused.wait()
     alice.cut()
     before = len(alice.asked)
@@ -744,7 +745,7 @@ async def test_what_is_taken_back_while_it_is_read_is_not_sent(house: House) -> 
     alice.sync.start(alice.ask, alice.tell)
     alice.connect()
     await alice.sync.attach(house.file())
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         await blobs.paused.wait()
     alice.sync.cancel(DIGEST)
     blobs.go_on.set()
@@ -793,7 +794,7 @@ async def test_what_the_own_copy_tells_is_not_news_when_the_folder_is_known_late
     late.open(blobs)
     (tmp_path / "fresh").write_bytes(b"fresh")
     fresh = await late.attach(tmp_path / "fresh")
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         await told.wait()
     await late.aclose()
     assert asked == [StoreFile(fresh.digest, 5)]

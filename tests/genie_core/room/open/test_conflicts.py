@@ -3,6 +3,7 @@ from collections.abc import Sequence
 
 import pytest
 from tests.genie_core.room.live_room import Ear
+from tests.limits import scaled
 
 from genie_core.room.open.conflicts import HostConflicts
 from genie_core.room.protocol.events import AnyBody, Event, HostStarted, MemberJoined, RoomCreated
@@ -86,7 +87,7 @@ async def test_who_may_not_host_or_does_not_answer_is_no_rival() -> None:
     network, ear = Network(), Ear()
     network.announced += [announced(MALLORY, "bob"), announced(BOB, "bob")]
     rivals = HostConflicts(state, ear, HANA.key, network.ask)
-    async with rivals.watched(lambda: network.announced), asyncio.timeout(60):
+    async with rivals.watched(lambda: network.announced), asyncio.timeout(scaled(60)):
         while not network.asked:
             await asyncio.sleep(0)
     assert network.asked == ["bob"]

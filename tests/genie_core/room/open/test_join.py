@@ -11,6 +11,7 @@ import pytest
 from tests.genie_core.room.live_room import Ear
 from tests.genie_core.room.open.test_opener import LOCAL, an_hour_later, joined, places, said, saved
 from tests.genie_tui.impostor import Frame, Impostor, Script
+from tests.limits import scaled
 from websockets.asyncio.client import connect
 
 from genie_core.preferences import PreferencesSource
@@ -255,7 +256,7 @@ async def test_what_an_engine_did_while_the_host_was_away_is_known_to_the_room_a
     await ear.until(lambda: ben.connection.state is ConnectionState.RETRYING)
     (call,) = ben.state.pending_for("ben")
     assert ben.approvals.answer(call.id, Answer(allow=False, reason="not now"))
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         while not any(isinstance(each.body, AnswerPosted) for each in ben.reports):
             await asyncio.sleep(0)  # no listener hears of it before the room does
     receipt = await ben.leave()

@@ -3,6 +3,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
+from tests.limits import scaled
 
 from genie_core.room.discovery.browser import Announcer
 from genie_core.room.discovery.service_record import Announcement
@@ -117,7 +118,7 @@ async def test_rooms_are_watched_on_a_real_network(tmp_path: Path) -> None:
     interfaces = ["127.0.0.1"]
 
     async def heard(*, here: bool) -> None:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(scaled(60)):
             while any(room.copy == saved.id for room in await lists.get()) is not here:
                 pass
 

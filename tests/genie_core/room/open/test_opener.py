@@ -15,6 +15,7 @@ from unittest.mock import ANY
 import msgspec
 import pytest
 from tests.genie_core.room.live_room import Ear
+from tests.limits import scaled
 
 from genie_core.datastore import path_name
 from genie_core.room.client.events import CopyRead, RoomEvent
@@ -181,7 +182,7 @@ async def test_a_host_misses_nothing_that_is_on_disk_before_they_are_seated(
 ) -> None:
     async def written(*given: Any) -> HostedRoom:
         doors = await serve_room(*given)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(scaled(60)):
             while doors.opened.log.head < doors.server.state.head:
                 await asyncio.sleep(0)
         return doors

@@ -2,6 +2,8 @@ import subprocess
 import sys
 from dataclasses import replace
 
+from tests.limits import scaled
+
 from genie_core.room.open.requests import NearbyRoom
 
 
@@ -17,5 +19,7 @@ def test_the_lobby_is_painted_before_anything_of_the_network_is_loaded() -> None
         "sys.exit(', '.join({'zeroconf', 'ifaddr', 'cryptography', 'mnemonic', "
         "'genie_core.room.discovery.browser', 'genie_core.room.open.nearby'} & sys.modules.keys()) or 0)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=scaled(60)
+    )
     assert (done.returncode, done.stderr) == (0, "")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.limits import scaled
 
 from genie_core.room.open.saved_room import open_held
 from genie_core.room.protocol.events import ROOM, Event, RoomCreated
@@ -53,7 +54,7 @@ async def test_a_folder_that_was_deleted_meanwhile_is_made_and_held_again(
 
 
 async def test_nobody_waits_while_another_process_changes_the_record(saved: SavedSession) -> None:
-    async with asyncio.timeout(60), AsyncExitStack() as resources:
+    async with asyncio.timeout(scaled(60)), AsyncExitStack() as resources:
         with in_turn(saved.folder):
             opening = asyncio.create_task(open_held(saved, "ann", resources))
             await asyncio.to_thread(_wait_for_holder, saved.folder)
@@ -62,7 +63,7 @@ async def test_nobody_waits_while_another_process_changes_the_record(saved: Save
 
 
 async def test_who_gives_up_meanwhile_leaves_the_room_free(saved: SavedSession) -> None:
-    async with asyncio.timeout(60), AsyncExitStack() as resources:
+    async with asyncio.timeout(scaled(60)), AsyncExitStack() as resources:
         with in_turn(saved.folder):
             opening = asyncio.create_task(open_held(saved, "ann", resources))
             await asyncio.to_thread(_wait_for_holder, saved.folder)
@@ -92,7 +93,7 @@ async def test_a_disk_that_hangs_does_not_keep_the_loop_from_going_on(
         goes_on.wait(5)
 
     monkeypatch.setattr("genie_core.sessions.log.writer.sync_data", sync)
-    async with asyncio.timeout(60), AsyncExitStack() as resources:
+    async with asyncio.timeout(scaled(60)), AsyncExitStack() as resources:
         opened = await open_held(saved, "ann", resources)
         writing = asyncio.create_task(
             opened.log.append([Event(1, 1.0, ROOM, RoomCreated("r", "Room"))])

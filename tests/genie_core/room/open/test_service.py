@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from tests.limits import scaled
 
 from genie_core.room.discovery.browser import Announcer
 from genie_core.room.discovery.service_record import Announcement
@@ -83,7 +84,7 @@ async def test_rooms_on_the_network_are_seen(tmp_path: Path) -> None:
 
     async with (
         Announcer(announced("seen"), interfaces=LOOPBACK),
-        asyncio.timeout(60),
+        asyncio.timeout(scaled(60)),
         service.browse(look),
     ):
         await seen.wait()

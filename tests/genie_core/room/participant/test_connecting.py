@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 from tests.genie_core.room.doubles import local_connector, room_server
 from tests.genie_core.room.live_room import Ear, opened
+from tests.limits import scaled
 from tests.ports import free_port
 
 from genie_core.room.client.connection import RoomConnection
@@ -18,7 +19,7 @@ from genie_core.room.protocol.errors import RoomRefused, Unreachable
 from genie_core.room.server.server import RoomServer
 from genie_core.room.transport.websocket import Connector, ws_connector
 
-DEADLINE = 60.0
+DEADLINE = scaled(60.0)
 
 
 class Member(Ear):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.genie_core.room.live_room import answers, by_socket, loader, opened
+from tests.limits import scaled
 from tests.ports import free_port
 
 from genie_core.agent import AgentInput, ApprovalCallback
@@ -27,7 +28,7 @@ from genie_core.room.state.thread import MessageThread, Phase
 from genie_core.room.transport.websocket import ws_connector
 from genie_core.testing import Emit
 
-DEADLINE = 60.0
+DEADLINE = scaled(60.0)
 
 
 async def held(released: asyncio.Event) -> None:
@@ -60,7 +61,7 @@ async def test_leaving_does_not_wait_for_an_agent_that_will_not_end(
         ann.messages.send("go")
         await ear.until(lambda: any(e.phase is Phase.WORKING for e in ann.state.exchanges.values()))
         assert ann.state.presence("ann") is Presence.THINKING
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(scaled(60)):
             await ann.leave(grace=0.05)
         released.set()
         kinds = [type(event.body).__name__ for event in live.sink.events]

@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from tests.limits import scaled
 
 from genie_core.room.client.model import Severity
 from genie_core.room.participant.presence import PASSES_NAME, SAVED, InviteTokenFile
@@ -27,7 +28,7 @@ async def test_whoever_closes_waits_for_the_last_passes_and_the_loop_does_not(
     monkeypatch.setattr("genie_core.room.participant.presence.replace_file", write)
     passes, file = InviteTokens(), InviteTokenFile(tmp_path / PASSES_NAME)
     made = passes.issue(0.0)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         file.save(passes)
         await asyncio.to_thread(hangs.wait)
         closing = asyncio.create_task(file.aclose())
@@ -44,7 +45,7 @@ async def test_a_thread_writes_and_ends(tmp_path: Path) -> None:
     for _ in range(3):
         made = passes.issue(0.0)
         file.save(passes)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(scaled(60)):
             while any(each.name == "passes" for each in threading.enumerate()):
                 await asyncio.sleep(0)
         assert InviteTokenFile(path).load().newest(0.0) == made
@@ -78,7 +79,7 @@ class FullDisk:
         self._changed.set()
 
     async def next_notice(self) -> tuple[Severity, str]:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(scaled(60)):
             while not self.told:
                 self._changed.clear()
                 await self._changed.wait()
@@ -130,7 +131,7 @@ async def test_an_invite_that_can_not_be_voided_for_good_is_told_as_that(
         assert text.startswith("not done for good")
         assert "valid again once it closes" in text
     await disk.next_notice()  # now they are void
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         await file.aclose()  # and does not try for ever
     assert not (tmp_path / PASSES_NAME).exists()
 

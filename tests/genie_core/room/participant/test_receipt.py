@@ -2,6 +2,7 @@ import asyncio
 from contextlib import suppress
 
 import pytest
+from tests.limits import scaled
 
 from genie_core.room.participant.receipt import EXCERPT_CHARS, Item, Receipt, make_receipt
 from genie_core.room.participant.shutdown import take_steps
@@ -70,7 +71,7 @@ async def test_a_step_that_ignores_its_cancellation_is_left_behind() -> None:
     async def after() -> None:
         assert not released.is_set()
 
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         problems = await take_steps(
             [("ending", stubborn, 0.0), ("closing", after, 60.0)], taken.append
         )
@@ -86,12 +87,12 @@ async def test_a_grace_ends_with_the_work_or_when_it_is_cut_short_or_over() -> N
     assert 0 < long.left <= 1_000
     waiting = asyncio.create_task(long.wait_for(idle))
     long.end()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         assert not await waiting
     assert long.left == 0
     assert not await long.wait_for(idle)
     idle.set()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         assert await Grace(1_000.0).wait_for(idle)
 
 

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.limits import scaled
+
 
 def run_together(imports: str, line: str, path: Path, processes: int) -> set[str]:
     """Return the different outputs; `line` finds the path in `sys.argv[1]`."""
@@ -24,4 +26,4 @@ def run_together(imports: str, line: str, path: Path, processes: int) -> set[str
         assert each.stdin is not None
         each.stdin.write("\n")
         each.stdin.flush()
-    return {each.communicate(timeout=60)[0] for each in started}
+    return {each.communicate(timeout=scaled(60))[0] for each in started}

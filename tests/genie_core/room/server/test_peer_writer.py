@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 
 import pytest
+from tests.limits import scaled
 
 from genie_core.room.protocol.errors import FrameError
 from genie_core.room.protocol.events import MessagePosted
@@ -24,7 +25,7 @@ from genie_core.room.server.room import Room
 from genie_core.room.transport.connection import take_any
 from genie_core.room.transport.websocket import Packer
 
-DEADLINE = 60.0
+DEADLINE = scaled(60.0)
 NOW = 1_000.0
 FOREVER = 3600.0
 

@@ -23,6 +23,7 @@ from tests.genie_core.room.wire import (
     stalled_peer,
     upgrade,
 )
+from tests.limits import scaled
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from genie_core.room.client.model import ConnectionState, Severity
@@ -57,7 +58,7 @@ from genie_core.room.server.quotas import BYTE_MS, FRAME_MS, Quotas
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.websocket import ws_connector
 
-DEADLINE = 60.0
+DEADLINE = scaled(60.0)
 FAST = Limits(burst=100_000, per_second=100_000.0, volume=10**9)
 
 
@@ -543,7 +544,7 @@ async def test_a_flood_is_read_later_over_all_connections_of_the_person_and_not_
         assert read <= at_once + connections
         assert not any("late" in text for text in bob.seen.texts)
         late = {f"late {n}" for n in range(connections)}
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(scaled(60)):
             while read < sent or not late <= set(bob.seen.texts):
                 now += 60.0
                 await asyncio.sleep(0)
@@ -616,7 +617,7 @@ async def test_local_connections_that_begin_while_it_closes_do_not_hold_it_up() 
         await server.listen(port=0)
         closing = asyncio.create_task(server.close())
         early = server.connect_local()
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(scaled(60)):
             await closing
         for link in (early, server.connect_local()):
             with pytest.raises(ConnectionLost):

@@ -1,6 +1,7 @@
 import asyncio
 
 import pytest
+from tests.limits import scaled
 
 from genie_core.room.protocol.errors import ConnectionLost
 from genie_core.room.protocol.frames import ClientFrame, PostMessage, Stopping, Trouble, Typing
@@ -78,7 +79,7 @@ async def test_a_memory_pair_connects_two_threads() -> None:
         for number in range(20):
             await near.send([PostMessage(str(number), "hello")])
 
-    async with asyncio.timeout(60), loop_thread("other") as loop:
+    async with asyncio.timeout(scaled(60)), loop_thread("other") as loop:
         echoing = asyncio.run_coroutine_threadsafe(echo(), loop)
         sending = asyncio.create_task(send())
         assert [await near.receive() for _ in range(20)] == [Stopping(n, "ann") for n in range(20)]

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from tests.clock import pass_at_once
+from tests.limits import scaled
 
 from genie_core.room.protocol.address import Address, parse_address
 from genie_core.room.protocol.errors import Unreachable
@@ -62,7 +63,7 @@ async def test_the_next_address_is_tried_at_once_when_one_fails(
     hosts = Hosts()
     hosts.down.add(HERE)
     hosts.answers[THERE].set()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         assert (await Dialer([HERE, THERE], hosts.connect)()).channel == THERE.pin
 
 
@@ -71,7 +72,7 @@ async def test_an_address_is_tried_again_while_another_does_not_answer() -> None
     hosts.down.add(HERE)
     hosts.answers[HERE].set()
     dialing = asyncio.create_task(Dialer([HERE, THERE], hosts.connect)())
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         while hosts.dials != {HERE: 2, THERE: 1}:
             await asyncio.sleep(0)
         hosts.down.clear()
@@ -89,7 +90,7 @@ async def test_a_host_that_restarts_is_met_while_others_are_searched_for() -> No
         return []
 
     dialing = asyncio.create_task(Dialer([HERE], hosts.connect, room="r", find=find)())
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         await searching.wait()
         hosts.down.clear()
         assert (await dialing).channel == HERE.pin
@@ -100,7 +101,7 @@ async def test_who_refuses_gives_others_more_time_at_each_attempt() -> None:
     hosts.answers[HERE].set()
     seeker = Dialer([HERE, THERE], hosts.connect)
     passed = []
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         for _ in range(2):
             assert (await seeker()).channel == HERE.pin
             passed.append(seeker.pass_over())
@@ -120,7 +121,7 @@ async def test_who_is_alone_is_asked_again_without_delay() -> None:
     hosts.answers[HERE].set()
     hosts.down.add(THERE)
     seeker = Dialer([HERE, THERE], hosts.connect)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         for _ in range(3):
             await seeker()
             seeker.pass_over()

@@ -41,6 +41,7 @@ from tests.genie_core.room.wire import (
     send,
     upgrade,
 )
+from tests.limits import scaled
 from websockets.asyncio.client import connect
 from websockets.asyncio.connection import Connection
 from websockets.asyncio.server import ServerConnection, serve
@@ -426,7 +427,7 @@ async def test_over_tls_nothing_is_lost_or_doubled_though_it_breaks_20_times(
             async with hosting as host, participant(connector, "bob") as bob:
                 cutting = asyncio.create_task(cut_often(proxy, host, 20))
                 said: list[str] = []
-                async with asyncio.timeout(60):
+                async with asyncio.timeout(scaled(60)):
                     while not cutting.done():
                         said.append(f"message {len(said)}")
                         bob.client.messages.send(said[-1])
@@ -724,7 +725,7 @@ async def talk(bob: Guest) -> None:
     """Say something again and again, and get it back."""
     for n in range(50):
         bob.client.messages.send(f"message {n}")
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(scaled(60)):
             await bob.seen.until(lambda r, n=n: r.texts.count(f"message {n}"))  # type: ignore[misc] # mypy can't infer a lambda with a default
         await asyncio.sleep(0.02)
 

@@ -13,6 +13,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from tests.limits import scaled
 from tests.postgres_server import Line, PostgresServer, running_postgres
 
 from genie_core.errors import InvalidSetting
@@ -199,7 +200,7 @@ async def test_a_lease_that_is_released_is_taken_at_once(place: Place) -> None:
 
 async def until_listening(place: Place, count: int) -> None:
     statement, asked = f'LISTEN "{place.prefix}.released"', "SELECT query FROM pg_stat_activity"
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(scaled(20)):
         while (await asyncio.to_thread(place.server.sql, asked)).count(statement) != count:
             pass
 

@@ -13,6 +13,7 @@ from typing import Any
 import httpx2
 import pytest
 from tests.genie_core.room.live_room import Ear, loader
+from tests.limits import scaled
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
@@ -37,7 +38,7 @@ from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings
 from genie_core.testing.scripted import Emit
 
-DEADLINE = 30.0
+DEADLINE = scaled(30.0)
 LOCAL = WebTable()
 
 

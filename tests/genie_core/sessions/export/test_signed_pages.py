@@ -17,6 +17,7 @@ from tests.genie_core.room.founded import FoundedLog, founded
 from tests.genie_core.sessions.export.test_html import Page
 from tests.genie_core.sessions.sample import BORN, saved_room
 from tests.genie_core.sessions.test_verify import saved
+from tests.limits import scaled
 
 from genie_core.room.protocol.events import (
     AnswerPosted,
@@ -148,7 +149,7 @@ def browse(tmp_path: Path) -> Callable[[str], str]:
             capture_output=True,
             text=True,
             check=True,
-            timeout=120,
+            timeout=scaled(120),
         )
         return done.stdout
 

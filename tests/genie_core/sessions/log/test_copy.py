@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from tests.limits import scaled
 
 from genie_core.room.protocol.events import Event, MessagePosted
 from genie_core.sessions.log.copy import MOST_WAITING, LogCopy
@@ -86,7 +87,7 @@ async def test_it_says_when_there_is_space_for_more(tmp_path: Path) -> None:
     await asyncio.sleep(0)
     assert not waiting.done()
     copy.attach(EventLog.open(tmp_path / "events.jsonl").log)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         await waiting
     await copy.aclose()
     assert read_lines((tmp_path / "events.jsonl").read_bytes()).head == MOST_WAITING + 1
@@ -99,7 +100,7 @@ async def test_nobody_waits_for_space_in_a_copy_that_is_closed() -> None:
     waiting = asyncio.create_task(copy.space())
     await asyncio.sleep(0)
     await copy.aclose()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         await waiting
 
 

@@ -8,6 +8,7 @@ from tests.genie_core.room.bench import identity
 from tests.genie_core.room.state.test_private import SECRET, log_with_secrets
 from tests.genie_core.sessions.replay.recorded import ListLog, a_day
 from tests.genie_tui.widgets.room_log import RoomLog
+from tests.limits import scaled
 
 from genie_core.errors import GenieError
 from genie_core.room.protocol.events import Event
@@ -19,7 +20,7 @@ from genie_core.sessions.replay.pace import IDLE
 from genie_core.sessions.replay.player import Recording, ReplayMoment
 from genie_core.sessions.replay.projector import NEAR, Projector
 
-DEADLINE = 60.0
+DEADLINE = scaled(60.0)
 
 
 class Watcher:

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 import pytest
+from tests.limits import scaled
 
 from genie_core.agent import AsyncTool
 from genie_core.testing import Play, ScriptedAgent
@@ -64,6 +65,10 @@ def test_no_vendor_library_comes_along() -> None:
         "sys.exit(', '.join(vendors & sys.modules.keys()) or None)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=scaled(60),
+        check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")

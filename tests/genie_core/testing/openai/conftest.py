@@ -4,10 +4,11 @@ from typing import Any, Protocol, TypeAlias
 
 import pytest
 from openai import AsyncOpenAI
+from tests.limits import scaled
 
 from genie_core.testing.openai import FakeOpenAI
 
-DEADLINE = 60
+DEADLINE = scaled(60)
 Emit: TypeAlias = Callable[[str], object]
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 from tests.genie_tui.scripted_room import ScriptedJoinedRoom
+from tests.limits import scaled
 
 from genie_core.room.client.events import EventsRecorded, OnEvent
 from genie_core.room.open.opener import RoomOpener
@@ -56,7 +57,7 @@ class Printed:
         return self.text
 
     async def until(self, text: str) -> str:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(scaled(60)):
             while text not in self.read():
                 await asyncio.sleep(0)
         return self.text

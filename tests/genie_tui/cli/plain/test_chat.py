@@ -10,6 +10,7 @@ import pytest
 from tests.genie_core.room.bench import identity
 from tests.genie_tui.cli.plain.conftest import Scene
 from tests.genie_tui.scripted_room import ScriptedInvites
+from tests.limits import scaled
 
 from genie_core.privacy.redaction import know
 from genie_core.room.client.events import (
@@ -380,7 +381,7 @@ async def test_input_that_is_no_utf_8_is_a_line_all_the_same(
     try:
         items: asyncio.Queue[object] = asyncio.Queue()
         module.listen(items.put_nowait)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(scaled(60)):
             assert [await items.get() for _ in range(3)] == ["caf\ufffd", "last", None]
     finally:
         os.dup2(before, 0)

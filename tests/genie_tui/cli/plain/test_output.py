@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.genie_core.text.nasty import NASTY
+from tests.limits import scaled
 
 from genie_core.text.safe import visible
 from genie_tui.cli.plain.output import MARK, NARROWEST, Output, rows
@@ -78,7 +79,7 @@ async def test_a_reader_that_is_gone_is_noticed_before_the_next_line() -> None:
     output = Output(end)
     output.when_closed(closed.set, loop.add_reader)
     os.close(source)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         await closed.wait()
     loop.remove_reader(end)
     with pytest.raises(BrokenPipeError):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from queue import Empty, Queue
 
 import pytest
+from tests.limits import scaled
 
 from genie_tui.cli.plain.typed import typed_lines
 
@@ -28,7 +29,7 @@ class Typist:
         os.write(self.keyboard, text.encode())
 
     def next(self) -> str | None:
-        return self.lines.get(timeout=60)
+        return self.lines.get(timeout=scaled(60))
 
 
 @pytest.fixture

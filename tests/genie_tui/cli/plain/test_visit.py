@@ -5,6 +5,7 @@ import signal
 
 import pytest
 from tests.genie_tui.cli.plain.conftest import Scene
+from tests.limits import scaled
 
 from genie_core.room.client.events import MessageRejected, Notice
 from genie_core.room.client.model import (
@@ -56,7 +57,7 @@ async def test_a_signal_ends_a_visit_that_waits_to_be_let_in(
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     signal.raise_signal(number)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         assert await visiting == (128 + number if work is say_hello else 0)
     assert not scene.joined.left
 
@@ -117,7 +118,7 @@ async def test_who_has_to_approve_what_is_told_once_while_an_answer_is_waited_fo
         ApprovalRequested(event.seq, "p", "system", "run_command", arguments), by="ann"
     )
     told = ""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         while not told:
             await asyncio.sleep(0)
             told = capsys.readouterr().err
@@ -172,7 +173,7 @@ async def test_a_reader_that_is_gone_ends_a_visit_in_which_nothing_happens(
     await scene.printed.until("bob")
     scene.close_reader()
     with pytest.raises(BrokenPipeError):
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(scaled(60)):
             await visiting
     assert scene.joined.left
 
@@ -182,7 +183,7 @@ async def test_a_slow_reader_does_not_keep_a_signal_from_ending_a_visit(scene: S
     visiting = start_task(attend(scene.visit, last_three))
     await scene.printed.until("[4]")
     signal.raise_signal(signal.SIGTERM)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         assert await visiting == 0
 
 

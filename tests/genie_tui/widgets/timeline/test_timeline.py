@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from rich.style import Style
 from tests.genie_tui.command_keys import CommandKeysApp
 from tests.genie_tui.widgets.room_log import START, RoomLog
+from tests.limits import scaled
 from textual import on
 from textual.app import ComposeResult
 from textual.message import Message
@@ -100,7 +101,7 @@ Pilots = Pilot[None]
 
 
 async def until(pilot: Pilots, condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         while not condition():
             await pilot.pause()
 

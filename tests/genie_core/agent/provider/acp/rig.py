@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.limits import scaled
+
 from genie_core.agent import AgentInput, Verdict
 from genie_core.agent.provider.acp import AgentProgram, DefaultAgent
 from genie_core.message import Attachment
@@ -57,7 +59,7 @@ class Stage:
 
     async def until(self, what: str, count: int = 1) -> dict[str, Any]:
         """Wait until the program has told this so often, and return the last."""
-        async with asyncio.timeout(30), self._more:
+        async with asyncio.timeout(scaled(30)), self._more:
             await self._more.wait_for(lambda: len(self.all(what)) >= count)
         return self.all(what)[count - 1]
 
@@ -96,7 +98,7 @@ async def staged() -> AsyncIterator[Stage]:
     stage, before = Stage(folder), children()
     server = await asyncio.start_unix_server(stage.listen, folder / "socket", limit=2**26)
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(scaled(60)):
             yield stage
     finally:
         server.close()
@@ -126,7 +128,7 @@ def lives(pid: int) -> bool:
 
 async def gone(pid: int) -> None:
     """Wait for the end of a process that was killed; fail if it stays."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(scaled(10)):
         while lives(pid):
             await asyncio.sleep(0.01)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.genie_core.agent.provider.acp import sdk_agent
 from tests.genie_core.agent.provider.acp.rig import Judge, Sink, ask
+from tests.limits import scaled
 
 from genie_core.agent import Verdict
 from genie_core.agent.provider.acp import AgentProgram, DefaultAgent
@@ -44,7 +45,7 @@ async def test_its_mode_is_set_and_a_stopped_run_keeps_its_text(tmp_path: Path) 
         options.choose(MODE, "plan")
         said = asyncio.Event()
         run = start_task(ask(agent, "wait", emit=lambda text: said.set() if text else None))
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(scaled(30)):
             await said.wait()
         run.cancel()
         await asyncio.wait({run})

@@ -15,6 +15,7 @@ from tests.genie_core.agent.provider.acp.rig import (
     permission,
     tool_call,
 )
+from tests.limits import scaled
 
 from genie_core.agent import Verdict
 from genie_core.agent.provider.acp.terminals import MOST_TERMINALS, Terminal, command_of
@@ -49,7 +50,7 @@ class Machine:
         return 3, ""
 
     async def all_ended(self) -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(scaled(10)):
             while self.ended < len(self.ran):
                 await asyncio.sleep(0)
 

@@ -14,6 +14,7 @@ from agents.tracing.processors import default_processor
 from openai import AsyncOpenAI
 from tests.clock import pass_at_once, pass_until
 from tests.genie_core.agent.provider.openai.doubles import Approver, Desk, ask, outputs
+from tests.limits import scaled
 
 from genie_core.agent import AgentInput, Verdict
 from genie_core.agent.provider.instructions import preferring
@@ -82,7 +83,7 @@ async def test_a_cancelled_run_is_remembered_as_far_as_it_came(desk: Desk, strea
         if streaming
         else agent.run(query, callback)
     )
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         await asked.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -102,7 +103,7 @@ async def test_text_in_the_making_is_remembered_when_a_run_is_cancelled(desk: De
     task = asyncio.create_task(
         agent.run_streaming(AgentInput("tell"), Approver(), lambda _piece: heard.set())
     )
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         await heard.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -128,7 +129,7 @@ async def test_tools_have_ended_when_a_cancelled_run_has(desk: Desk, streaming: 
 
     desk.server.script(Call("work", {}))
     task = asyncio.create_task(run(desk.agent(tools=[work]), streaming=streaming))
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         await runs.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -146,7 +147,7 @@ async def test_nothing_goes_on_behind_a_run_whose_listener_failed(desk: Desk) ->
         raise BrokenPipeError("nobody listens")
 
     desk.server.script(Stall("Once upon"))
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         with pytest.raises(BrokenPipeError):
             await desk.agent().run_streaming(AgentInput("tell"), Approver(), fail)
     assert [task for task in asyncio.all_tasks() if _is_of_the_sdk(task)] == []
@@ -167,7 +168,7 @@ async def test_a_tool_that_does_not_end_keeps_nobody_from_cancelling(desk: Desk)
     agent = desk.agent(tools=[stubborn])
     task = asyncio.create_task(run(agent))
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(scaled(60)):
             await runs.wait()
             task.cancel()
             with pytest.raises(asyncio.CancelledError):

@@ -13,6 +13,7 @@ import pytest
 from agents.mcp import MCPServerStdio, MCPServerStreamableHttp
 from tests.genie_core.agent.provider.both import Reports
 from tests.genie_core.agent.provider.openai.doubles import Approver, Desk, ask, desk
+from tests.limits import scaled
 
 from genie_core.agent import AgentInput, Verdict
 from genie_core.agent.provider.openai import DefaultAgent, servers
@@ -253,7 +254,7 @@ async def test_one_that_never_ends_is_cut_off(desk: Desk, monkeypatch: pytest.Mo
     server = Stubborn()
     server.may_start.set()
     desk.server.script(Say("ok"))
-    async with asyncio.timeout(60), (agent := desk.agent(mcp_servers=[server])).mcp():
+    async with asyncio.timeout(scaled(60)), (agent := desk.agent(mcp_servers=[server])).mcp():
         assert await ask(agent) == "ok"
     server.may_end.set()
     await server.cleanup()

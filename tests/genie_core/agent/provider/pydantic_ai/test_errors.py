@@ -17,6 +17,7 @@ from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
 from tests.clock import pass_at_once
 from tests.genie_core.agent.provider.pydantic_ai.clients import NAME, chat_model, responses_model
+from tests.limits import scaled
 
 from genie_core.agent import Agent, AgentFactory, AgentInput
 from genie_core.agent.provider.failures import STALL_TIMEOUT
@@ -72,7 +73,7 @@ def ask(request: pytest.FixtureRequest) -> Ask:
 
 async def failure(asking: Any) -> ModelFailed:
     with pytest.raises(ModelFailed) as caught:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(scaled(60)):
             await asking
     return caught.value
 
@@ -241,7 +242,7 @@ async def test_the_session_tells_whose_agent_could_not_reach_which_model(make: M
             return DefaultAgent("p", model)
 
         chat = GroupSession("s", reasoner_factory(), AgentFactory(create))
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(scaled(60)):
             events = [event async for event in chat.handle(Message("hi", "alice")).events()]
             await chat.join()
     failed = events[-1]

@@ -18,6 +18,7 @@ from pydantic_ai.models.test import TestModel
 from pydantic_ai.profiles import ModelProfile
 from pydantic_ai.settings import ModelSettings
 from tests.genie_core.agent.provider.pydantic_ai.clients import chat_model
+from tests.limits import scaled
 
 from genie_core.agent import AgentInput, Decision
 from genie_core.agent.provider.pydantic_ai import DefaultAgent, DefaultGroupReasoner
@@ -237,7 +238,11 @@ async def test_nothing_is_nothing_to_decide_on() -> None:
 async def test_an_agent_on_the_same_model_that_is_put_away_disturbs_no_decision(
     loopback: None,
 ) -> None:
-    async with asyncio.timeout(60), FakeOpenAI(Stall()) as server, AsyncExitStack() as put_away:
+    async with (
+        asyncio.timeout(scaled(60)),
+        FakeOpenAI(Stall()) as server,
+        AsyncExitStack() as put_away,
+    ):
         model = chat_model(server)
         agent = DefaultAgent("p", model)
         await put_away.enter_async_context(agent.mcp())

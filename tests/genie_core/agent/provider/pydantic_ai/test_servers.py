@@ -16,6 +16,7 @@ from pydantic_ai.mcp import MCPToolset
 from pydantic_ai.toolsets import AbstractToolset, WrapperToolset
 from tests.genie_core.agent.provider.both import Reports
 from tests.genie_core.agent.provider.pydantic_ai.clients import chat_model
+from tests.limits import scaled
 
 from genie_core.agent import AgentInput, Verdict
 from genie_core.agent.provider.pydantic_ai import DefaultAgent, ToolFilter, servers
@@ -64,7 +65,7 @@ async def agent_with(
     provider: FakeOpenAI, *toolsets: AbstractToolset[Any]
 ) -> AsyncIterator[DefaultAgent]:
     agent = DefaultAgent("be nice", chat_model(provider), toolsets=toolsets)
-    async with asyncio.timeout(60), agent.mcp():
+    async with asyncio.timeout(scaled(60)), agent.mcp():
         yield agent
 
 

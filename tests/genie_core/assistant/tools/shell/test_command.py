@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.limits import scaled
 
 from genie_core.assistant.config import Sandbox, ToolLimits
 from genie_core.assistant.tools.files.workspace import Workspace
@@ -178,7 +179,7 @@ def alive(root: Path) -> list[int]:
 
 
 async def until_ready(root: Path) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         while not (root / "ready").exists():
             await asyncio.sleep(0.01)
 
@@ -223,7 +224,7 @@ async def test_nothing_is_left_when_the_program_itself_is_killed(
     finally:
         program.kill()
         await program.wait()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         while alive(root):
             await asyncio.sleep(0.01)
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.genie_core.assistant.tools.shell.test_command import STUBBORN, alive, both, until_ready
+from tests.limits import scaled
 
 from genie_core.assistant.config import Sandbox, ToolLimits
 from genie_core.assistant.tools.files.workspace import AccessRefused, Workspace
@@ -36,7 +37,7 @@ async def in_background(tool: Commands, line: str) -> str:
 async def until_said(tool: Commands, job: int, text: str) -> str:
     """Read a job until it has said something; return all that it said."""
     said = ""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         while text not in said:
             said += await tool.read_job(job)
             await asyncio.sleep(0.01)

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from tests.limits import scaled
 
 from genie_core.assistant.config import Sandbox, ToolLimits
 from genie_core.assistant.tools.files.workspace import Workspace
@@ -209,7 +210,7 @@ async def test_a_command_that_stops_its_supervisor_is_ended(
     stop = "read _ _ _ guard _ < /proc/$PPID/stat; kill -STOP $guard $PPID"
     line = f"{stop}; touch stopped; while :; do date +%N > now; done"
     task = asyncio.create_task(attempt(root, line, seconds=1.0 if how == "time" else 600.0))
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         while not (root / "stopped").exists():
             await asyncio.sleep(0.01)
     if how == "time":
@@ -218,7 +219,7 @@ async def test_a_command_that_stops_its_supervisor_is_ended(
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         while any(_processes_in(root)):
             await asyncio.sleep(0.01)
 

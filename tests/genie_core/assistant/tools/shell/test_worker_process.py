@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.limits import scaled
 
 from genie_core.assistant.tools.shell.worker_process import TookTooLong, WorkFailed, isolated
 
@@ -40,7 +41,7 @@ def is_alive(pid: int) -> bool:
 
 
 async def pid_in(file: Path) -> int:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         while not file.exists() or not file.read_text(encoding="utf-8"):
             await asyncio.sleep(0.01)
     return int(file.read_text(encoding="utf-8"))
@@ -71,7 +72,7 @@ async def test_cancelling_ends_it(tmp_path: Path) -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         while is_alive(pid):
             await asyncio.sleep(0.01)
 
