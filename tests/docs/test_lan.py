@@ -15,7 +15,7 @@ from tests.docs.sample_log import sample_lines
 from tests.genie_core.room.founded import founded
 
 from genie_core.room.participant.presence import PASSES_NAME
-from genie_core.room.protocol.events import MessageEdited, ReactionChanged
+from genie_core.room.protocol.events import MessageEdited, ReactionChanged, RecoveredEvent
 from genie_core.room.protocol.limits import Limits
 from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.session import WITHHELD_NAME
@@ -139,16 +139,22 @@ def test_the_way_to_check_a_log_is_right() -> None:
     the_check_of_a_log()(sample_lines())
 
 
-def test_the_way_to_check_a_log_notices_a_change_that_is_repeated() -> None:
+@pytest.mark.parametrize("is_recovered", [False, True])
+@pytest.mark.parametrize("place", range(2, 8))
+def test_check_notices_any_repeated_entry(place: int, *, is_recovered: bool) -> None:
     check, log = the_check_of_a_log(), founded("bob")
     said = log.says("bob").seq
-    first = log.add("bob", MessageEdited(said, "yes"))
+    log.add("bob", MessageEdited(said, "yes"))
     log.add("bob", MessageEdited(said, "no"))
     for on in (True, False):
         log.add("bob", ReactionChanged(said, "👍", on=on))
     check(list(map(encode_line, log.events)))
-    log.take(replace(first, seq=log.state.head + 1, parent=log.state.link))
-    with pytest.raises(InvalidSignature):
+    repeated = log.events[place]
+    if is_recovered:
+        log.add("ann", RecoveredEvent(replace(repeated, seq=99)))
+    else:
+        log.take(replace(repeated, seq=log.state.head + 1, parent=log.state.link))
+    with pytest.raises(AssertionError):
         check(list(map(encode_line, log.events)))
 
 

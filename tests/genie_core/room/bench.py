@@ -23,7 +23,7 @@ from genie_core.room.security.challenge import InviteSecret, Transcript
 from genie_core.room.security.founding import found_room, room_id
 from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite_tokens import InviteToken, InviteTokens
-from genie_core.room.security.signing import sign
+from genie_core.room.security.signing import PREVIOUS_BYTES, sign
 from genie_core.room.server.log_window import ReadEvents
 from genie_core.room.server.peers import Peer
 from genie_core.room.server.room import Room
@@ -160,8 +160,9 @@ class Bench:
             visit=hello.visit,
             kind=hello.kind,
         )
-        joined = sign(by, self.id, joined, fold_name(hello.name))
-        return replace(hello, signature=joined.signature)
+        previous = self.room.state.head.to_bytes(PREVIOUS_BYTES)  # so that no two are alike
+        joined = sign(by, self.id, joined, fold_name(hello.name), previous)
+        return replace(hello, previous=joined.previous, signature=joined.signature)
 
     def meet(
         self,

@@ -98,7 +98,7 @@ class FoundedLog:
 
     def joins(self, name: str, role: Role = "member", *, signer: str = "") -> Event:
         key = identity(signer or name).key
-        joined = MemberJoined(role, engine=True, key=key, device="d1")
+        joined = MemberJoined(role, engine=True, key=key, device="d1", visit=f"v{self.state.head}")
         return self.add(name, joined, signer=signer)
 
     def says(

@@ -416,6 +416,7 @@ class Log:
 
     def join(self, who: Person, *, role: str = "member", engine: bool = False) -> Dict:
         body = {"type": "joined", "role": role, "key": who.key, "engine": engine}
+        body["visit"] = secrets.token_urlsafe(12)
         return self.add(who.name, body, who)
 
     def say(self, who: Person, text: str, **more: Any) -> Dict:
@@ -669,9 +670,10 @@ class RawClient:
         seen = meeting(context, self.room, hello, challenge["nonce"], pin)
         assert is_by(challenge["key"], challenge["signature"], seen)
         said = meeting("genie-tui room meeting 2", self.room, hello, challenge["nonce"], pin)
-        joined = {"type": "joined", "role": "member", "key": who.key}
+        visit = secrets.token_urlsafe(12)
+        joined = {"type": "joined", "role": "member", "key": who.key, "visit": visit}
         signed = who.signed(self.room, joined, name)["signature"]
-        arrival = {"signature": signed if signature is None else signature}
+        arrival = {"visit": visit, "signature": signed if signature is None else signature}
         await self.send({"type": "prove", "signature": who.sign(said), "arrival": arrival})
         return await self.receive()
 

@@ -59,7 +59,7 @@ from genie_core.room.security.identity import Identity
 from genie_core.room.security.signing import About, is_signed, sign
 from genie_core.room.server.server import RoomServer
 from genie_core.room.state.hosting import Claim, KnownHosts
-from genie_core.room.state.proofs import GAP, NOT_LATEST
+from genie_core.room.state.proofs import GAP, REPEATED
 from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.session import SavedSession
@@ -167,7 +167,7 @@ def test_changes_are_signed_alike_and_each_counts_once() -> None:
     assert folded(log.entries).doubts == {}
     again = log.add("ann", edits[0]["body"])
     state = folded(log.entries)
-    assert state.doubts == {again["seq"]: NOT_LATEST}
+    assert state.doubts == {again["seq"]: REPEATED}
     assert state.exchanges[number].text == "three"
 
 

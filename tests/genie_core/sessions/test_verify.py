@@ -21,7 +21,7 @@ from genie_core.room.protocol.events import (
     MessagePosted,
     RoomCreated,
 )
-from genie_core.room.state.proofs import NO_MESSAGE, OUT_OF_CHAIN, UNSIGNED
+from genie_core.room.state.proofs import NO_MESSAGE, OUT_OF_CHAIN, REPEATED, UNSIGNED
 from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.session import SavedSession
@@ -52,6 +52,13 @@ def test_a_log_as_people_sign_it_is_proven(tmp_path: Path) -> None:
     assert found.is_proven
     assert (found.title, found.entries, found.signed) == ("Team", 7, 7)
     assert {name: count for (name, _), count in found.signers.items()} == {"ann": 5, "bob": 2}
+
+
+def test_words_that_a_host_repeats_are_not_proven(tmp_path: Path) -> None:
+    log = talk()
+    repeated = log.take(replace(log.events[4], seq=log.state.head + 1, parent=log.state.link))
+    found = verified(tmp_path, log.events)
+    assert [(each.seq, each.why) for each in found.unproven] == [(repeated.seq, REPEATED)]
 
 
 def test_the_sample_of_the_documentation_is_proven_but_for_what_it_lost(tmp_path: Path) -> None:

@@ -65,6 +65,8 @@ class ClientHandshake:
     previous: Callable[[], bytes] = bytes
     kind: Kind = ""
     digest: str = ""
+    _arrived: tuple[bytes, bytes] | None = None
+    """The latest signature at the last arrival, and that of the arrival."""
 
     async def meet(
         self, link: ClientConnection, since: int, mark: int, pending: Callable[[str], None]
@@ -154,7 +156,10 @@ class ClientHandshake:
         return Prove(signature, self.ticket.id, proof, arrival)
 
     def _signed(self, arrival: Arrival, room: str) -> Arrival:
-        """Return the arrival with the signature of the `MemberJoined` event that follows from it."""
+        """Return the arrival with the signature of the `MemberJoined` event that follows from it.
+
+        An arrival that was perhaps recorded and not heard of is named, so that no two are alike.
+        """
         identity = self.identity
         joined = MemberJoined(
             "member",
@@ -165,7 +170,11 @@ class ClientHandshake:
             visit=arrival.visit,
             kind=arrival.kind,
         )
-        signed = sign(identity, room, joined, fold_name(self.name), self.previous())
+        latest = self.previous()
+        known, arrival_before = self._arrived or (None, b"")
+        previous = arrival_before if known == latest else latest
+        signed = sign(identity, room, joined, fold_name(self.name), previous)
+        self._arrived = latest, signed.signature
         return replace(arrival, previous=signed.previous, signature=signed.signature)
 
     async def _is_known(self, room: str) -> bool:

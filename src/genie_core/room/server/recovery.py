@@ -159,7 +159,7 @@ class EventRecovery:
         state, body = self._log.state, event.body
         if (event.seq, event_mark(event)) in state.inherited:
             return False
-        if isinstance(body, MessagePosted) and state.has_said(event.by, body.id):
+        if state.has_entry(event):
             return False
         if isinstance(body, MessageEdited | MessageDeleted):
             exchange = state.meant(body.message, event.seq)

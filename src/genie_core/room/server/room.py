@@ -93,6 +93,7 @@ from genie_core.room.server.peers import BY_AGENTS, NEXT, Peer, PeerRegistry, St
 from genie_core.room.server.quotas import Quotas, StrangerQuotas
 from genie_core.room.server.recovery import EventRecovery
 from genie_core.room.state.members import Terminal
+from genie_core.room.state.proofs import REPEATED
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.hardening import most_standing
 from genie_core.room.transport.origin import site_of
@@ -482,13 +483,15 @@ class Room:
     def _join(self, peer: Peer, name: str, role: Role, now: float) -> None:
         hello = peer.hello
         joined = self._joined(peer, name, role)
-        if why := self.log.objection(name, joined, now):
+        is_here = self._is_here_as(name, joined)
+        why = self.log.objection(name, joined, now)
+        if why and not (is_here and why == REPEATED):
             text = f"the host can't record that you came in: {why}"
             self.peers.dismiss(peer, "unproven", text, final=True)
             return
         known = fold_name(name) in self.state.keys or name in self.state.people
         self._replace(name, joined.device)
-        if not self._is_here_as(name, joined):
+        if not is_here:
             self.log.record(name, joined, now)
         if peer.invite is not None and peer.invite.role is not None:
             self._moderation.give_role(name, peer.invite.role, peer.invite.by, now)

@@ -51,6 +51,7 @@ NOT_FOUNDED: Final = "its founder did not sign it"
 NOT_FIT: Final = "it is larger than its program makes it"
 NOT_SEALED: Final = "it is not as private as what it belongs to, or shows what is sealed"
 NOT_HANDLER: Final = "its author's engine was not to answer that message"
+REPEATED: Final = "it is a copy of an earlier entry of its author"
 NOT_HOST: Final = "its author was not the host"
 NOT_HEIR: Final = "no host and no rule of a host lets its author host the room"
 
@@ -73,12 +74,15 @@ _STEPS: Final = (
 def objection(state: "RoomState", event: Event) -> str:
     """Return what is wrong with the next entry of a room in this state; empty if nothing is.
 
-    Nothing is, in logs from before rooms were founded.
+    In logs from before rooms were founded, only a message that the log has already is wrong.
     """
     founds = isinstance(event.body, RoomCreated | HostStarted) and event.body.founding is not None
     is_plain = state.founding is None and not founds
-    if not state.is_whole or is_plain or isinstance(event.body, UnreadableEvent):
+    if not state.is_whole or isinstance(event.body, UnreadableEvent):
         return ""
+    if is_plain:
+        is_message = isinstance(event.told.body, MessagePosted)
+        return REPEATED if is_message and state.is_repeated(event) else ""
     if not (state.continues(event) or _continues_damaged(state, event)):
         return OUT_OF_CHAIN
     return _flaw(state, event)
@@ -92,6 +96,8 @@ def _continues_damaged(state: "RoomState", event: Event) -> bool:
 
 
 def _flaw(state: "RoomState", event: Event) -> str:
+    if state.is_repeated(event):
+        return REPEATED
     body = event.told.body
     if isinstance(body, SealedBody) and body.sealed and body != without_content(body):
         return NOT_SEALED

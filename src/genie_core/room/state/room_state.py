@@ -4,7 +4,7 @@ Every screen shows a `RoomState`, and the room checks frames against it. The sam
 order give the same state, whatever their source: a live connection, a catch-up, a saved log.
 """
 
-from collections.abc import Iterable
+from bisect import bisect_left
 from typing import Final
 
 import msgspec
@@ -47,8 +47,9 @@ from genie_core.room.protocol.founding import Founding
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.security.chain import link_of
 from genie_core.room.state.costs import Costs
+from genie_core.room.state.entry_set import EntrySet, digest_of, digest_of_message
 from genie_core.room.state.members import Members, Person, Presence
-from genie_core.room.state.proofs import GAP, note_signature, objection
+from genie_core.room.state.proofs import GAP, REPEATED, note_signature, objection
 from genie_core.room.state.reading import Reading
 from genie_core.room.state.succession import LINK_BODIES, Link, Succession, with_link
 from genie_core.room.state.thread import (
@@ -72,8 +73,8 @@ REPLY_CHARS: Final = 200
 AGENT: Final = "genie"
 """The author's name of answers."""
 
-KNOWN_IDS: Final = 10_000
-"""How many of the latest messages' ids are known, at least."""
+KNOWN_CHANGES: Final = 10_000
+"""How many of the latest changes and reactions to forgotten messages are known."""
 
 
 class IllegalEvent(Exception):
@@ -90,7 +91,8 @@ class RoomState:
     Once a room has a `founding`, each entry is checked: its place in the chain, its signature, its
     author's authority. `doubts` has what is wrong with those of the latest that fail, and they have no
     other effect than to be shown. `link` is that of the last entry; `links` are the latest entries
-    that say who hosts.
+    that say who hosts. `entries` are those that count, so that none is said twice; `repeated` has the
+    numbers of those that were.
 
     `amended` has the latest edited and deleted messages, with the number of the event; `reactions`
     those to the latest forgotten messages that have some, and to their answers.
@@ -136,7 +138,8 @@ class RoomState:
         self.doubtful = 0
         self.signatures: dict[str, list[bytes]] = {}
         self.is_whole = True
-        self._ids: dict[tuple[str, str], None] = {}
+        self.entries = EntrySet()
+        self.repeated: list[int] = []
 
     def begin_late(self, seq: int) -> None:
         """Begin with event `seq` of a log; nothing is checked, as the entries before it are missing."""
@@ -144,16 +147,18 @@ class RoomState:
         self.is_whole = False
 
     def has_said(self, author: str, id_: str) -> bool:
-        """Whether the author's message is known, recovered ones included."""
-        return (author, id_) in self._ids
+        """Whether the log has the author's message, recovered ones included."""
+        return digest_of_message(author, id_) in self.entries
 
-    def known_ids(self) -> list[tuple[str, str]]:
-        """Return authors and ids of the known messages, in order."""
-        return list(self._ids)
+    def has_entry(self, event: Event) -> bool:
+        """Whether the log has what this entry says: its signature, or its author's message."""
+        digest = digest_of(event)
+        return digest is not None and digest in self.entries
 
-    def learn_ids(self, ids: Iterable[tuple[str, str]]) -> None:
-        """Copy ids from another state."""
-        self._ids.update(dict.fromkeys(ids))
+    def is_repeated(self, event: Event) -> bool:
+        """Whether the next entry says what the log has already."""
+        at = bisect_left(self.repeated, event.seq)
+        return self.repeated[at : at + 1] == [event.seq] or self.has_entry(event)
 
     def become(self, other: "RoomState") -> None:
         """Take over everything from another state, which must not be used afterwards."""
@@ -171,6 +176,8 @@ class RoomState:
         doubt = objection(self, event)
         if doubt:
             self._note_doubt(event.seq, doubt)
+        if doubt == REPEATED and event.seq > max(self.repeated[-1:], default=0):
+            self.repeated.append(event.seq)
         before, counts = self.succession, doubt in ("", GAP)
         self._dispatch(shown or event, counts=counts)
         self.head = event.seq
@@ -186,8 +193,18 @@ class RoomState:
             self.succession = before.after(event)
         elif event.at > before.last_at:
             self.succession = msgspec.structs.replace(before, last_at=event.at)
-        if counts and self.founding is not None:
+        if counts:
+            self._note_entry(event)
+
+    def _note_entry(self, event: Event) -> None:
+        """Remember an entry that counts; before a founding, engines signed equal steps alike."""
+        digest = digest_of(event)
+        if self.founding is not None:
             note_signature(self.signatures, event)
+        elif not isinstance(event.told.body, MessagePosted):
+            return
+        if digest is not None and digest not in self.entries:
+            self.entries.add(digest)
 
     @property
     def link(self) -> bytes:
@@ -566,7 +583,7 @@ class RoomState:
             exchange.edit = change if isinstance(change, MessageEdited) else None
             self.amended.pop(exchange.seq, None)
             self.amended[exchange.seq] = event.seq
-            if len(self.amended) > KNOWN_IDS:
+            if len(self.amended) > KNOWN_CHANGES:
                 del self.amended[next(iter(self.amended))]
 
     def _keep(self, exchange: MessageThread) -> None:
@@ -576,10 +593,6 @@ class RoomState:
             self.reading.add_message(exchange)
         self.messages += 1
         self.files.update((file.digest, file) for file in exchange.said.files)
-        self._ids[exchange.author, exchange.said.id] = None
-        if len(self._ids) >= 2 * KNOWN_IDS:
-            for key in list(self._ids)[:-KNOWN_IDS]:
-                del self._ids[key]
         if len(self.exchanges) >= 2 * WINDOW and not len(self.exchanges) % WINDOW:
             self._forget()
 
@@ -595,7 +608,7 @@ class RoomState:
             if forgotten.reactions or forgotten.answer_reactions:
                 self.reactions[seq] = forgotten.reactions, forgotten.answer_reactions
             self.floor = max(self.floor, seq)
-        for seq in list(self.reactions)[:-KNOWN_IDS]:
+        for seq in list(self.reactions)[:-KNOWN_CHANGES]:
             del self.reactions[seq]
 
     def _ran(self, event: Event, body: RunBody) -> None:

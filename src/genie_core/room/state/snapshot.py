@@ -9,6 +9,7 @@ import msgspec
 from genie_core.room.protocol.events import FileRef, Role, RoomSuspended
 from genie_core.room.protocol.founding import Founding
 from genie_core.room.state.costs import Costs
+from genie_core.room.state.entry_set import EntrySet
 from genie_core.room.state.members import Members, Person
 from genie_core.room.state.reading import Reading
 from genie_core.room.state.room_state import RoomState
@@ -16,7 +17,7 @@ from genie_core.room.state.succession import Link, Succession
 from genie_core.room.state.thread import MessageThread, Reactions, ToolApproval
 from genie_core.runtime.progress import Usage
 
-VERSION: Final = 10
+VERSION: Final = 11
 """Raise it at every change to a state's fields or to the fold."""
 
 MOST_BYTES: Final = 512 * 1024 * 1024
@@ -65,7 +66,7 @@ class _Checkpoint(msgspec.Struct, array_like=True):
     silence: dict[str, Usage]
     preferences: dict[str, str]
     files: list[FileRef]
-    ids: list[tuple[str, str]]
+    repeated: list[int]
     founding: Founding | None
     link: bytes
     links: list[Link]
@@ -87,8 +88,11 @@ class _Version(msgspec.Struct, array_like=True):
     version: int
 
 
-def encode_state(state: RoomState) -> bytes:
-    """Encode a state; equal histories give equal bytes."""
+def encode_state(state: RoomState, *, entries: bool = True) -> bytes:
+    """Encode a state; equal histories give equal bytes.
+
+    Without `entries`, in bounded size: to read a log whose `repeated` entries are known.
+    """
     costs = state.costs
     checkpoint = _Checkpoint(
         VERSION,
@@ -122,7 +126,7 @@ def encode_state(state: RoomState) -> bytes:
         costs.silence,
         state.preferences,
         list(state.files.values()),
-        state.known_ids(),
+        state.repeated,
         state.founding,
         state.link,
         state.links,
@@ -134,7 +138,7 @@ def encode_state(state: RoomState) -> bytes:
         state.amended,
         state.reactions,
     )
-    return zlib.compress(_encode(checkpoint), 1)
+    return zlib.compress(_encode(checkpoint), 1) + (state.entries.encode() if entries else b"")
 
 
 def decode_state(data: bytes) -> RoomState:
@@ -150,20 +154,30 @@ def decode_state(data: bytes) -> RoomState:
             raise ValueError("the state is not whole")
         if msgspec.json.decode(plain, type=_Version).version != VERSION:
             raise ValueError("the state is of another version")
-        return _restored(_decode(plain))
+        return _restored(_decode(plain), EntrySet(unpacking.unused_data))
     except (zlib.error, KeyError, RecursionError) as error:
         raise ValueError(f"this is no state: {error}") from error
 
 
-def _restored(saved: _Checkpoint) -> RoomState:
+def _restored(saved: _Checkpoint, entries: EntrySet) -> RoomState:
     state = RoomState()
+    state.entries = entries
     for name in ("room", "title", "host", "hosting", "head", "floor", "messages", "host_key"):
         setattr(state, name, getattr(saved, name))
     for name in ("founding", "links", "succession", "doubtful", "signatures", "reading"):
         setattr(state, name, getattr(saved, name))
     state.doubts = dict(saved.doubts)
     state.continue_from(saved.link)
-    for name in ("pin", "hostings", "heir", "sharing", "recovered", "amended", "reactions"):
+    for name in (
+        "pin",
+        "hostings",
+        "heir",
+        "sharing",
+        "recovered",
+        "amended",
+        "reactions",
+        "repeated",
+    ):
         setattr(state, name, getattr(saved, name))
     state.members = Members(
         {person.name: person for person in saved.people},
@@ -188,5 +202,4 @@ def _restored(saved: _Checkpoint) -> RoomState:
         {key for key, each in sums.items() if each.unpriced},
     )
     state.files = {file.digest: file for file in saved.files}
-    state.learn_ids(saved.ids)
     return state

@@ -1,5 +1,5 @@
 "use strict";
-// Marks each entry whose signature is valid, and shows the signed words below it.
+// Marks each entry whose signature is valid and not that of another entry, and shows the signed words below it.
 const button = document.getElementById("verify");
 const keys = new Map();
 
@@ -17,8 +17,16 @@ async function isProven(proof) {
   return crypto.subtle.verify("Ed25519", await imported(proof.key), bytes(proof.signature), signed);
 }
 
+const signedParts = (proof) => JSON.parse(proof.signed.slice(proof.signed.indexOf("\0") + 1));
+
+function isNew(proof, seen) {
+  const [, kind, , content] = signedParts(proof);
+  const known = JSON.stringify(kind === "said" ? [proof.key, content.id] : proof.signature);
+  return !seen.has(known) && seen.add(known);
+}
+
 function signedWords(proof) {
-  const content = JSON.parse(proof.signed.slice(proof.signed.indexOf("\0") + 1))[3];
+  const content = signedParts(proof)[3];
   const text = content.text ?? JSON.stringify(content, null, 1);
   return text.replace(/(?!\n)[\p{Cc}\p{Cf}]/gu, (each) => `⟨U+${each.codePointAt(0).toString(16).toUpperCase()}⟩`);
 }
@@ -42,10 +50,11 @@ function mark(entry, kind, text, words) {
 
 async function verify() {
   button.disabled = true;
+  const seen = new Set();
   let proven = 0, failed = 0;
   for (const data of document.querySelectorAll('script[type="application/json"]')) {
     const entry = data.parentElement, proof = JSON.parse(data.textContent);
-    const good = await isProven(proof).catch(() => false);
+    const good = (await isProven(proof).catch(() => false)) && isNew(proof, seen);
     good ? ++proven : ++failed;
     mark(entry, good ? "good" : "bad", good ? `✓ signed by ${proof.by}` : "⚠ not proven", good ? signedWords(proof) : undefined);
   }

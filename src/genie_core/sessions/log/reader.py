@@ -91,6 +91,11 @@ class LogReader:
             return read_part(self._descriptor, self._index, after, most)
 
     @property
+    def repeated(self) -> list[int]:
+        """The numbers of the entries that the log has already; snapshots can't tell later ones."""
+        return self._index.state.repeated.copy()
+
+    @property
     def snapshots(self) -> Snapshots:
         """States at intervals in a long log."""
         return self._index.snapshots

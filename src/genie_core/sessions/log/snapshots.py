@@ -36,7 +36,7 @@ class Snapshots:
         last = self._seqs[-1] if self._seqs else 0
         if state.head - last >= self._spacing:
             self._seqs.append(state.head)
-            self._states.append(encode_state(state))
+            self._states.append(encode_state(state, entries=False))
             self._thin_out()
 
     @property

@@ -124,6 +124,7 @@ class Player:
         if seq == self._log.head and not self.is_scanned:
             return self._log.state()
         state = self._nearest(seq)
+        state.repeated = self._log.repeated
         for event in self._log.events(state.head, seq):
             state.apply(event)
         return state

@@ -32,7 +32,7 @@ from genie_core.room.protocol.limits import Limits
 from genie_core.room.security.challenge import InviteSecret, Transcript
 from genie_core.room.security.identity import Identity
 from genie_core.room.security.keys import verify
-from genie_core.room.security.signing import is_signed
+from genie_core.room.security.signing import PREVIOUS_BYTES, is_signed
 from genie_core.room.state.hosting import Claim
 from genie_core.room.transport.connection import ClientConnection, PeerConnection, memory_pair
 
@@ -109,6 +109,22 @@ async def test_each_visit_signs_something_else() -> None:
         nonces.add((await visit.hear()).nonce)
         meeting.cancel()
     assert len(nonces) == 3
+
+
+async def test_no_two_arrivals_are_signed_alike() -> None:
+    visit = Visit(room="r")
+    arrivals: list[Arrival] = []
+    for _ in range(3):  # the room records each, perhaps, and answers none
+        meeting = visit.begin()
+        await visit.hear()
+        await visit.answer(Challenge("theirs", "r"))
+        prove = await visit.hear()
+        arrivals.append(prove.arrival)
+        await visit.answer(FrameRefused("room_full", "full"))
+        await outcome(meeting)
+    assert len({each.signature for each in arrivals}) == 3
+    befores = [each.signature[:PREVIOUS_BYTES] for each in arrivals[:-1]]
+    assert [each.previous for each in arrivals] == [b"", *befores]
 
 
 async def test_another_room_gets_no_signature() -> None:

@@ -7,12 +7,14 @@ import pytest
 from msgspec.structs import replace
 from tests.genie_core.room.bench import (
     HOST_TOKEN,
+    PIN,
     Bench,
     answers_in,
     identity,
     only_refusal,
     refusals,
 )
+from tests.genie_core.room.bench import signed as proven
 from tests.genie_core.room.founded import founded
 
 from genie_core.room.protocol.events import (
@@ -57,6 +59,7 @@ from genie_core.room.server.room import Room
 from genie_core.room.state.proofs import NOT_AUTHOR
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread
+from genie_core.room.transport.origin import LOOPBACK
 
 T = TypeVar("T", bound=ChangeBody)
 
@@ -102,6 +105,38 @@ def test_whoever_reads_the_log_finds_nothing_wrong(meeting: Founded) -> None:
     for kind in (HostStarted, MemberModerated, ArgumentSharingChanged, HeirsChanged, MemberJoined):
         assert all(body.signature for body in meeting.bodies(kind))
     assert len(meeting.bodies(MemberJoined)) == 2
+
+
+def test_host_refuses_a_repeated_entry_of_a_member(meeting: Founded) -> None:
+    meeting.send(meeting.alice, meeting.says("one"))
+    (exchange,) = meeting.room.state.exchanges.values()
+    like = ChangeMessage(signed(meeting, exchange, ReactionChanged(exchange.seq, "👍")))
+    meeting.send(meeting.alice, like)
+    off = ReactionChanged(exchange.seq, "👍", on=False)
+    meeting.send(meeting.alice, ChangeMessage(signed(meeting, exchange, off)))
+    prefers = sign(identity("alice"), meeting.id, PreferencesChanged("short"), "")
+    prefer = SetPreferences("short", prefers.previous, prefers.signature)
+    other = sign(identity("alice"), meeting.id, PreferencesChanged("long"), "")
+    meeting.send(meeting.alice, prefer, SetPreferences("long", b"", other.signature))
+    head = meeting.room.state.head
+    for frame in (like, prefer):
+        assert only_refusal(meeting.tell(meeting.alice, frame)).code == "unproven"
+    meeting.tell(meeting.alice, meeting.says("one"))  # the log has it: no answer
+    assert meeting.room.state.head == head
+    assert meeting.room.state.doubts == {}
+
+
+def test_host_refuses_a_repeated_arrival(meeting: Founded) -> None:
+    bob, hello, (challenge,) = meeting.greet("bob")
+    assert isinstance(challenge, Challenge)
+    meeting.send(bob, proven(hello, challenge, by=identity("bob")))
+    meeting.lose(bob)
+    head = meeting.room.state.head
+    again = meeting.room.connect(LOOPBACK, PIN)
+    (challenge,) = meeting.tell(again, hello)
+    assert isinstance(challenge, Challenge)
+    refusal = only_refusal(meeting.tell(again, proven(hello, challenge, by=identity("bob"))))
+    assert (refusal.code, meeting.room.state.head) == ("unproven", head)
 
 
 def test_a_host_who_hosts_alone_takes_back_the_rule_by_which_members_may(meeting: Founded) -> None:

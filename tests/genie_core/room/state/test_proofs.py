@@ -37,6 +37,7 @@ from genie_core.room.state.proofs import (
     NOT_LATEST,
     OTHER_TARGET,
     OUT_OF_CHAIN,
+    REPEATED,
     UNKNOWN_AUTHOR,
     UNSIGNED,
     flaw_of_recovered,
@@ -193,8 +194,19 @@ def test_a_host_can_not_record_an_earlier_change_again() -> None:
     for event in (*edited, *liked):
         again = replace(event, seq=log.state.head + 1, parent=log.state.link)
         log.take(again)
-        assert log.state.doubt_of(again.seq) == NOT_LATEST
+        assert log.state.doubt_of(again.seq) == REPEATED
     assert (exchange.text, exchange.reactions) == ("no", {})
+
+
+def test_a_host_can_not_record_changes_in_another_order() -> None:
+    log = founded("bob")
+    said = log.says("bob", "v0").seq
+    other = log.fork()
+    crossing = other.add("bob", MessageEdited(said, "no"))
+    log.add("bob", MessageEdited(said, "yes"))
+    moved = log.take(replace(crossing, seq=log.state.head + 1, parent=log.state.link))
+    assert log.state.doubt_of(moved.seq) == NOT_LATEST
+    assert log.state.exchanges[said].text == "yes"
 
 
 @pytest.mark.parametrize("to_answer", [False, True])
@@ -206,7 +218,7 @@ def test_a_host_can_not_let_a_reply_mean_another_message(*, to_answer: bool) -> 
         target = other.says("eve", question).seq
         if to_answer:
             target = other.add("eve", AnswerPosted(target, question)).seq
-        replies.append((other, other.add("bob", MessagePosted("r", "yes", reply_to=target))))
+        replies.append((other, other.add("bob", MessagePosted(question, "yes", reply_to=target))))
     (lunch, meant), (production, _) = replies
     quoted = lunch.state.reply_of(lunch.state.exchanges[meant.seq])
     assert quoted is not None

@@ -19,7 +19,7 @@ from genie_core.room.state.snapshot import decode_state, encode_state
 def window(request: pytest.FixtureRequest) -> Iterator[None]:
     """As it is, and so narrow that much is forgotten."""
     messages, ids = request.param
-    with mock.patch.object(fold, "WINDOW", messages), mock.patch.object(fold, "KNOWN_IDS", ids):
+    with mock.patch.object(fold, "WINDOW", messages), mock.patch.object(fold, "KNOWN_CHANGES", ids):
         yield
 
 
@@ -78,9 +78,11 @@ def test_whatever_a_tool_may_be_called_with_can_be_written_down() -> None:
 
 
 def test_a_state_stays_small_however_long_its_room_gets() -> None:
-    with mock.patch.object(fold, "WINDOW", 20), mock.patch.object(fold, "KNOWN_IDS", 20):
-        sizes = [len(encode_state(folded(history(7, length)))) for length in (500, 2_000)]
+    with mock.patch.object(fold, "WINDOW", 20), mock.patch.object(fold, "KNOWN_CHANGES", 20):
+        states = [folded(history(7, length)) for length in (500, 2_000)]
+    sizes = [len(encode_state(state, entries=False)) for state in states]
     assert sizes[1] < 2 * sizes[0]
+    assert len(encode_state(states[1])) <= sizes[1] + 8 * 2_000
 
 
 def packed(value: object) -> bytes:

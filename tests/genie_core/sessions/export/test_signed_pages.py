@@ -29,6 +29,7 @@ from genie_core.room.protocol.events import (
     MessagePosted,
 )
 from genie_core.room.security.identity import words
+from genie_core.room.state.proofs import REPEATED
 from genie_core.sessions.export.choices import Choices
 from genie_core.sessions.export.html import html
 from genie_core.sessions.log.format import encode_line
@@ -174,6 +175,22 @@ def test_a_browser_notices_a_changed_proof(
     assert changed != page
     shown = browse(changed)
     assert "8 entries are signed, 2 not proven" in shown
+
+
+def test_page_has_no_signature_of_a_repeated_entry(tmp_path: Path) -> None:
+    log = talk()
+    before = len(proofs("".join(html(saved(tmp_path / "one", log.events)))))
+    log.take(replace(log.events[4], seq=log.state.head + 1, parent=log.state.link))
+    page = "".join(html(saved(tmp_path / "two", log.events)))
+    assert len(proofs(page)) == before
+    assert REPEATED in page
+
+
+def test_a_browser_marks_a_repeated_entry(room: SavedSession, browse: Callable[[str], str]) -> None:
+    page = "".join(html(room))
+    (first, *_) = re.findall(r"<article.*?</article>", page, re.DOTALL)
+    shown = browse(page.replace(first, first + first, 1))
+    assert "9 entries are signed, 2 not proven" in shown
 
 
 def test_a_browser_runs_no_script_of_anyone_else(

@@ -190,7 +190,9 @@ def test_states_at_intervals_are_there_after_the_log_was_opened_again(
         for seq in (3_000, 17_123, 20_000):
             state = reader.snapshots.before(seq)
             assert seq - state.head <= 20_000 / 4
-            assert encode_state(state) == encode_state(folded(everything[: state.head]))
+            assert encode_state(state, entries=False) == encode_state(
+                folded(everything[: state.head]), entries=False
+            )
 
 
 def test_a_part_with_an_event_tells_if_its_lines_pass(path: Path) -> None:

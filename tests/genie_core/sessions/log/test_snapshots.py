@@ -29,7 +29,9 @@ def test_the_state_below_is_the_one_that_was() -> None:
     for seq in (0, 9, 10, 19, 37, 52):
         state = snapshots.before(seq)
         assert state.head == seq // 10 * 10
-        assert encode_state(state) == encode_state(replayed(log, state.head))
+        assert encode_state(state, entries=False) == encode_state(
+            replayed(log, state.head), entries=False
+        )
 
 
 def test_what_is_taken_from_it_is_ones_own() -> None:
@@ -45,4 +47,6 @@ def test_a_long_log_gets_snapshots_further_apart_and_no_more_of_them() -> None:
     assert len(snapshots) <= 8
     state = snapshots.before(399)
     assert 399 - state.head <= 150
-    assert encode_state(state) == encode_state(replayed(log, state.head))
+    assert encode_state(state, entries=False) == encode_state(
+        replayed(log, state.head), entries=False
+    )

@@ -57,6 +57,10 @@ class ListLog(LogReader):
         return found
 
     @property
+    def repeated(self) -> list[int]:
+        return self.state().repeated
+
+    @property
     def snapshots(self) -> Snapshots:
         return Snapshots()
 

@@ -7,6 +7,7 @@ from tests.genie_core.sessions.replay.recorded import ListLog, a_day
 from tests.genie_tui.widgets.room_log import RoomLog
 
 from genie_core.room.protocol.events import HostStarted, RoomCreated
+from genie_core.room.state.proofs import REPEATED
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.snapshot import encode_state
 from genie_core.sessions.log.format import encode_line
@@ -19,7 +20,7 @@ def folded(log: RoomLog, upto: int) -> bytes:
     state = RoomState()
     for event in log.events[:upto]:
         state.apply(event)
-    return encode_state(state)
+    return encode_state(state, entries=False)
 
 
 def long_room(messages: int) -> RoomLog:
@@ -41,7 +42,7 @@ def test_any_moment_in_any_order_is_as_it_was(seeks: list[int], scanned: bool) -
         moment = player.moment(seq)
         expected = min(max(seq, 0), len(log.events))
         assert moment.state.head == expected
-        assert encode_state(moment.state) == folded(log, expected)
+        assert encode_state(moment.state, entries=False) == folded(log, expected)
         assert moment.recent == log.events[:expected]
 
 
@@ -52,7 +53,7 @@ def test_a_moment_is_the_callers_to_change() -> None:
     for event in player.coming(8, 100):
         state.apply(event)
     assert player.moment(8).state.head == 8
-    assert encode_state(player.moment(8).state) == folded(log, 8)
+    assert encode_state(player.moment(8).state, entries=False) == folded(log, 8)
 
 
 def test_only_the_latest_events_come_with_a_moment() -> None:
@@ -64,7 +65,7 @@ def test_only_the_latest_events_come_with_a_moment() -> None:
 def test_the_end_is_there_before_all_was_read() -> None:
     log = long_room(5_000)
     player = Player(ListLog(log.events))
-    assert encode_state(player.moment(player.head).state) == folded(log, player.head)
+    assert encode_state(player.moment(player.head).state, entries=False) == folded(log, player.head)
     assert not player.is_scanned
 
 
@@ -90,9 +91,9 @@ def test_a_moment_near_a_stored_state_is_there_before_all_was_read(
     with LogReader.open(path) as reader:
         player = Player(reader)
         assert player.is_near(8_500)
-        assert encode_state(player.moment(8_500).state) == folded(log, 8_500)
+        assert encode_state(player.moment(8_500).state, entries=False) == folded(log, 8_500)
         assert player.outline.upto == 0
-        assert encode_state(player.moment(200).state) == folded(log, 200)
+        assert encode_state(player.moment(200).state, entries=False) == folded(log, 200)
 
 
 def test_a_text_is_found_in_both_directions() -> None:
@@ -127,3 +128,14 @@ def test_a_log_that_grows_is_watched_to_its_new_end() -> None:
     assert player.refresh() == before + 1
     assert [event.seq for event in player.coming(before, 10)] == [before + 1]
     assert player.moment(before + 1).state.head == before + 1
+
+
+def test_replay_from_a_snapshot_marks_repeated_entries() -> None:
+    log = long_room(30)
+    early = log.events[5].body
+    log.add(early, by="ann")
+    player = Player(ListLog(log.events), Snapshots(spacing=10))
+    while player.scan():
+        pass
+    for _ in range(2):
+        assert player.moment(player.head).state.doubt_of(player.head) == REPEATED
