@@ -23,6 +23,7 @@ GenieError
 """
 
 from collections.abc import Sequence
+from math import ceil
 from typing import Final, Literal, TypeAlias
 
 from genie_core.privacy.redaction import hide_addresses, hide_secrets
@@ -45,6 +46,10 @@ ModelTrouble: TypeAlias = Literal[
     "connection",
     "cut",
     "answer",
+    "filter",
+    "output",
+    "thoughts",
+    "call",
 ]
 """What a request to a model can lead to instead of an answer."""
 
@@ -67,6 +72,16 @@ _TROUBLE: Final[dict[ModelTrouble, tuple[str, str]]] = {  # what happened, what 
     "connection": ("cannot be reached", "check the address and the network"),
     "cut": ("broke off in the middle of an answer", "try again"),
     "answer": ("gave an answer that cannot be used", "try again or use another model"),
+    "filter": ("was stopped by the provider's content filter", "change the request"),
+    "output": (
+        "reached the limit of its output before it had answered",
+        "raise the setting 'max_tokens', or 'reasoner_max_tokens' for decisions",
+    ),
+    "thoughts": ("gave thoughts but no answer", "ask again or use another model"),
+    "call": (
+        "wrote a tool call as text, so the call was not made",
+        "let its server parse tool calls, or use another model",
+    ),
 }
 
 _PUBLIC_TROUBLE: Final[dict[ModelTrouble, str]] = {
@@ -82,6 +97,10 @@ _PUBLIC_TROUBLE: Final[dict[ModelTrouble, str]] = {
     "connection": "the model's provider cannot be reached",
     "cut": "the connection to the model broke off in the middle of an answer",
     "answer": "the model gave an answer that cannot be used",
+    "filter": "the content filter of the model's provider stopped the answer",
+    "output": "the model reached the limit of its output before it had answered",
+    "thoughts": "the model gave thoughts but no answer",
+    "call": "the model wrote a tool call as text, so the call was not made",
 }
 """The same, in words that reveal nothing of the owner's key, account and addresses."""
 
@@ -226,7 +245,7 @@ class ModelFailed(GenieError):
     @property
     def _when(self) -> str:
         seconds = self.retry_after or 0
-        return f"in {seconds:.0f} s" if seconds >= 1 else "later"
+        return f"in {wait_in_words(seconds)}" if seconds >= 1 else "later"
 
 
 class ToolExited(GenieError):
@@ -413,6 +432,11 @@ class ExecutionFailed(GenieError):
     @property
     def public(self) -> str:
         return f"failed in {self.stage}"
+
+
+def wait_in_words(seconds: float) -> str:
+    """Return how long to wait, rounded up from two minutes on."""
+    return f"{seconds:.0f} s" if seconds < 2 * 60 else f"{ceil(seconds / 60)} min"
 
 
 def public_summary(error: BaseException) -> str:

@@ -31,6 +31,7 @@ from genie_core.runtime.resource_task import WaitLimit, raise_if_cancelled
 from genie_core.storage.agent_state import StateKeeper
 from genie_core.storage.journal import encode_json
 from genie_core.storage.store import Store
+from genie_core.text.thoughts import TextFilter
 
 if TYPE_CHECKING:
     from genie_core.execution import Execution
@@ -109,6 +110,23 @@ class _Place:
     above: tuple[str, ...]  # the names of the agents that wait for this one, the first one first
     store: Store | None
     pool: Pool
+
+
+class _Visible:
+    """Passes the pieces of an answer on without its thoughts."""
+
+    def __init__(self, emit: Callable[[str], None]) -> None:
+        self._emit = emit
+        self._reader = TextFilter()
+
+    def emit(self, piece: str) -> None:
+        if shown := self._reader.feed(piece):
+            self._emit(shown)
+
+    def flush(self) -> None:
+        """Pass the rest of an incomplete answer on."""
+        if shown := self._reader.finish(complete=False):
+            self._emit(shown)
 
 
 _ACTIVITIES: Final = frozenset({"asking", "thinking", "writing", "calling"})
@@ -247,6 +265,7 @@ class AgentRunner(Actor[Query, Reply]):
         run = _Run(self, request)
         approvals = replace(request.approvals, queue=_NotingQueue(request.approvals.queue, run))
         callback = approvals.approval_callback(self.path)
+        visible = _Visible(request.emit)
         _current.set(run)  # for this request's own task, and what the agent starts from it
         try:
             with (
@@ -255,12 +274,16 @@ class AgentRunner(Actor[Query, Reply]):
                 reporting_to(_Reports(self.path, run, request.execution)),
             ):
                 if extends(agent, "run_streaming", "run"):
-                    text = await agent.run_streaming(query, callback, request.emit)
+                    text = await agent.run_streaming(query, callback, visible.emit)
                 else:
                     text = await agent.run(query, callback)
         except asyncio.CancelledError:
+            visible.flush()
             if self._in_charge():
                 _ = self._remember(agent)  # a failure is among the store's problems
+            raise
+        except StageFailed:
+            visible.flush()
             raise
         finally:
             run.query = None
@@ -269,8 +292,21 @@ class AgentRunner(Actor[Query, Reply]):
         if not isinstance(text, str):
             raise StageFailed("agent", self.name, f"answered with {type(text).__name__}, not text")
         elapsed, cut = perf_counter() - run.began, isinstance(text, CutAnswer)
-        request.answered(text)
-        return Reply(str(text), elapsed, self._remember(agent), cut)
+        shown = self._shown(text, cut=cut)
+        request.answered(shown)
+        return Reply(shown, elapsed, self._remember(agent), cut)
+
+    def _shown(self, text: str, *, cut: bool) -> str:
+        """Return an answer without thoughts. Raises `StageFailed` if nothing else is in it."""
+        reader = TextFilter()
+        reader.feed(text)
+        reader.finish(complete=not cut)
+        if reader.call:
+            called = f" of {reader.call_name}" if reader.call_name else ""
+            raise StageFailed("agent", self.name, f"wrote a call{called} as text, so none was made")
+        if reader.thought and not reader.text.strip():
+            raise StageFailed("agent", self.name, "gave thoughts but no answer; ask again")
+        return reader.text
 
     @property
     def may_overlap(self) -> bool:

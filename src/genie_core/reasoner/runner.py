@@ -17,6 +17,7 @@ from genie_core.runtime.progress import Usage, What, reporting_to, stage
 from genie_core.runtime.resource_task import WaitLimit
 from genie_core.storage.agent_state import StateKeeper
 from genie_core.storage.store import Store
+from genie_core.text.thoughts import without_thoughts
 
 _HANDED_OVER: Final = "attachments"  # the key of how far a person's attachments are handed over
 _AHEAD: Final = "ahead"  # the key of how many messages it counts that were lost, or shown twice
@@ -245,4 +246,4 @@ def _understood(raw: Any, subject: str) -> Response:
             raise StageFailed(
                 "reasoner", subject, f"gave {type(value).__name__} as {name}, not text"
             )
-    return Response(decided, query, receiver, reason)
+    return Response(decided, query, receiver, reason and (without_thoughts(reason) or None))

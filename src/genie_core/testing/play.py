@@ -11,7 +11,7 @@ from typing import Any
 from genie_core.agent.approval import ApprovalCallback, ask_about
 from genie_core.agent.base import AgentInput, AsyncTool, CutAnswer
 from genie_core.testing.shown import Arrivals, ShownExchange
-from genie_core.testing.turns import Call, Calls, Cut, Refuse, Say, Stall, Turn, split_words
+from genie_core.testing.turns import Call, Calls, Cut, Raw, Refuse, Say, Stall, Turn, split_words
 
 
 class Refused(Exception):
@@ -76,6 +76,8 @@ class Play:
                 case Cut(after):
                     _stream(after, emit)
                     raise ConnectionResetError("the answer broke off")
+                case Raw():
+                    raise TypeError("raw events are those of a provider, not of an agent")
 
     async def _exchange(self, call: Call, callback: ApprovalCallback) -> ShownExchange:
         written = call.arguments if isinstance(call.arguments, str) else json.dumps(call.arguments)

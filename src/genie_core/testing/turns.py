@@ -68,7 +68,23 @@ class Cut:
     after: str = ""
 
 
-Turn: TypeAlias = Say | Call | Calls | Refuse | Stall | Cut
+@dataclass(frozen=True, slots=True, init=False)
+class Raw:
+    """Send these events as they are, and end the response; without streaming, the first one.
+
+    A text is sent as a line of its own. For answers as other services give them, also those that
+    are not `streamed` although a client asks for it.
+    """
+
+    events: tuple[dict[str, Any] | str, ...]
+    streamed: bool
+
+    def __init__(self, *events: dict[str, Any] | str, streamed: bool = True) -> None:
+        object.__setattr__(self, "events", events)
+        object.__setattr__(self, "streamed", streamed)
+
+
+Turn: TypeAlias = Say | Call | Calls | Refuse | Stall | Cut | Raw
 
 
 def split_words(text: str) -> list[str]:

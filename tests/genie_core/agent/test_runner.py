@@ -27,7 +27,7 @@ from genie_core.datastore import DataStore
 from genie_core.errors import GenieError, StageFailed, StateError, UnknownAgent
 from genie_core.runtime.progress import doing
 from genie_core.session import GroupSession
-from genie_core.testing import Emit, ScriptedAgent, agent_factory, reasoner_factory
+from genie_core.testing import Emit, RunFn, ScriptedAgent, agent_factory, reasoner_factory
 
 pytestmark = pytest.mark.timeout(100)
 
@@ -69,6 +69,17 @@ def hierarchy(idle_timeout: float | None = None) -> AgentFactory:
 
 def system(factory: AgentFactory, store: DataStore | None = None) -> AgentRunner:
     return AgentRunner("system", "system", "alice", factory, store)
+
+
+def saying(*pieces: str) -> RunFn:
+    """Say an answer in pieces."""
+
+    async def run(_input: AgentInput, _callback: ApprovalCallback, emit: Emit) -> str:
+        for piece in pieces:
+            emit(piece)
+        return "".join(pieces)
+
+    return run
 
 
 def innermost(answer: str) -> Any:
@@ -529,6 +540,45 @@ async def test_a_run_that_waits_holds_up_the_next_one_by_default() -> None:
     assert not second.done()
     approval.approve()
     assert [(await first).text, (await second).text] == ["approval", "quick"]
+
+
+@pytest.mark.parametrize(
+    ("pieces", "shown"),
+    [
+        (["<th", "ink>plan</think>\n\nTea", "."], "Tea."),
+        (["Use `<think>`", "."], "Use `<think>`."),
+        (["plan</think>", "Tea."], "Tea."),
+    ],
+)
+async def test_answer_comes_without_thoughts(pieces: list[str], shown: str) -> None:
+    said: list[str] = []
+    runner = system(agent_factory(saying(*pieces)))
+    reply = await runner.submit(Query("q", query("q").approvals, emit=said.append))
+    assert (reply.text, "".join(said)[-len(shown) :]) == (shown, shown)
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ("<think>plan</think>", "gave thoughts but no answer"),
+        ('Hm.\n<tool_call>{"name": "add"}</tool_call>', "wrote a call of add as text"),
+    ],
+)
+async def test_answer_without_words_is_a_failure(answer: str, told: str) -> None:
+    runner = system(agent_factory(saying(answer)))
+    with pytest.raises(StageFailed, match=told):
+        await runner.submit(query("q"))
+
+
+async def test_failed_answer_keeps_its_text() -> None:
+    async def run(_input: AgentInput, _callback: ApprovalCallback, emit: Emit) -> str:
+        emit("Half `an")
+        raise ConnectionResetError
+
+    said: list[str] = []
+    with pytest.raises(StageFailed):
+        await system(agent_factory(run)).submit(Query("q", query("q").approvals, emit=said.append))
+    assert "".join(said) == "Half `an"
 
 
 @pytest.mark.parametrize("waits_for", ["approval", "tool"])

@@ -179,6 +179,10 @@ class ForeignDecision(Enum):
             SimpleNamespace(decision="ignore", query=None, receiver=None, reason="why"),
             Response(Decision.IGNORE, reason="why"),
         ),
+        (
+            Response(Decision.IGNORE, reason="<think>plan</think>why"),
+            Response(Decision.IGNORE, reason="why"),
+        ),
     ],
 )
 async def test_responses_of_other_libraries_are_understood(raw: Any, understood: Response) -> None:

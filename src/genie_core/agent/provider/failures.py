@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
 from genie_core.errors import GenieError, ModelFailed, ModelTrouble
@@ -46,6 +46,9 @@ KEY_VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """The usual environment variables of providers' keys."""
 
+BEARER: Final = "Bearer "
+
+_ENDPOINTS: Final = ("/chat/completions", "/responses", "/messages")
 _LONGEST_DETAIL: Final = 300
 _SHORTEST_SHOWN_KEY: Final = 16  # of a shorter one, four characters would be too much
 _SHOWN: Final = 4
@@ -117,6 +120,18 @@ class ModelRequestInfo:
         )
 
 
+def info_of(request: Any, model: str) -> ModelRequestInfo:
+    """Return the address and key of an HTTP request to a model."""
+    address = str(request.url)
+    for endpoint in _ENDPOINTS:
+        address = address.partition(endpoint)[0]
+    headers = request.headers
+    key = headers.get("api-key") or headers.get("x-api-key")
+    key = key or headers.get("authorization", "").removeprefix(BEARER)
+    provider = "openai" if (urlsplit(address).hostname or "").endswith("openai.com") else ""
+    return ModelRequestInfo(model, address, provider, key or None)
+
+
 def endless(model: str) -> GenieError:
     """Return the error for a run whose model used up its turns."""
     return GenieError(
@@ -127,7 +142,7 @@ def endless(model: str) -> GenieError:
 
 def would_fail_again(error: BaseException) -> bool:
     """Whether the model refused the conversation itself, so a retry would fail as well."""
-    return isinstance(error, ModelFailed) and error.kind in {"refused", "length"}
+    return isinstance(error, ModelFailed) and error.kind in {"refused", "length", "filter"}
 
 
 def kind_of_status(status: int, code: str | None = None, words: str = "") -> ModelTrouble:

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from genie_core.testing.openai.chat import ChatApi
 from genie_core.testing.openai.reply import ModelReply
 from genie_core.testing.openai.responses import ResponsesApi
-from genie_core.testing.turns import Call, Calls, Cut, Say, Stall
+from genie_core.testing.turns import Call, Calls, Cut, Raw, Say, Stall
 
 Api: TypeAlias = ChatApi | ResponsesApi
 Drop: TypeAlias = Callable[[Scope], None]
@@ -36,6 +36,18 @@ def delivery(
             if streamed:
                 return InPieces(chain(api.beginning(reply), api.rest(reply)), _EVENTS, complete)
             return JSONResponse(api.whole(reply))
+
+
+def raw(turn: Raw, *, streamed: bool) -> ASGIApp:
+    """Return the events of a turn as they are."""
+    texts = [each if isinstance(each, str) else json.dumps(each) for each in turn.events]
+    if not streamed:
+        return InPieces(texts[:1], _JSON, complete)
+    lines = [
+        text if isinstance(each, str) else f"data: {text}"
+        for each, text in zip(turn.events, texts, strict=True)
+    ]
+    return InPieces([f"{line}\n\n" for line in lines], _EVENTS, complete)
 
 
 class InPieces:

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Scope
 
 from genie_core.testing.openai.chat import ChatApi
-from genie_core.testing.openai.delivery import Api, delivery
+from genie_core.testing.openai.delivery import Api, delivery, raw
 from genie_core.testing.openai.listener import Listener
 from genie_core.testing.openai.refusal import (
     incomplete_history,
@@ -28,7 +28,7 @@ from genie_core.testing.openai.reply import reply_to
 from genie_core.testing.openai.request import ModelRequest, unmatched
 from genie_core.testing.openai.responses import ResponsesApi
 from genie_core.testing.shown import Arrivals
-from genie_core.testing.turns import Refuse, Say, Turn
+from genie_core.testing.turns import Raw, Refuse, Say, Turn
 
 
 class FakeOpenAI:
@@ -128,6 +128,8 @@ class FakeOpenAI:
         turn = self._next_turn(request)
         if isinstance(turn, Refuse):
             return refusal(turn)
+        if isinstance(turn, Raw):
+            return raw(turn, streamed=turn.streamed and bool(request.body.get("stream")))
         reply = reply_to(request, next(self._tags), turn)
         self._stored.update(api.stored(reply))
         return delivery(api, reply, turn, self._drop)

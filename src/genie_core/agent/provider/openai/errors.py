@@ -1,23 +1,22 @@
 """Convert the SDK's exceptions to failures of a request."""
 
 from typing import Final
-from urllib.parse import urlsplit
 
 import httpx2
 from agents import AgentsException, MaxTurnsExceeded, ModelBehaviorError, ModelTimeoutError
 from openai import APIConnectionError, APIError, APIStatusError, APITimeoutError, OpenAIError
 
 from genie_core.agent.provider.failures import (
+    BEARER,
     ModelRequestInfo,
     code_in,
     endless,
+    info_of,
     kind_of_status,
     message_in,
 )
 from genie_core.errors import GenieError, ModelFailed, summary
 
-_ENDPOINTS: Final = ("/chat/completions", "/responses")
-_BEARER: Final = "Bearer "
 _UNKNOWN: Final = 500  # what an error in the midst of a stream counts as
 
 
@@ -37,8 +36,8 @@ def model_failed(error: Exception, model: str) -> ModelFailed | None:
         case APIError():
             detail = message_in(error.body) or error.message
             return asked.failed(kind_of_status(_UNKNOWN, error.code, detail), detail)
-        case UnicodeEncodeError(object=str() as header) if header.startswith(_BEARER):
-            return ModelRequestInfo(model, "", key=header.removeprefix(_BEARER)).failed("key")
+        case UnicodeEncodeError(object=str() as header) if header.startswith(BEARER):
+            return ModelRequestInfo(model, "", key=header.removeprefix(BEARER)).failed("key")
         case OpenAIError():  # the client finds no key to begin with
             return ModelRequestInfo(model, "", "openai").failed("key", str(error))
         case ModelBehaviorError():
@@ -64,13 +63,7 @@ def _asked(error: Exception, model: str) -> ModelRequestInfo:
     request = error.request if isinstance(error, (APIConnectionError, APIError)) else None
     if not isinstance(request, httpx2.Request):
         return ModelRequestInfo(model, "")
-    address = str(request.url)
-    for endpoint in _ENDPOINTS:
-        address = address.partition(endpoint)[0]
-    headers = request.headers
-    key = headers.get("api-key") or headers.get("authorization", "").removeprefix(_BEARER)
-    provider = "openai" if (urlsplit(address).hostname or "").endswith("openai.com") else ""
-    return ModelRequestInfo(model, address, provider, key or None)
+    return info_of(request, model)
 
 
 def _never_there(error: APIConnectionError) -> bool:

@@ -21,6 +21,7 @@ from openai.types.responses import (
     ResponseUsage,
 )
 
+from genie_core.agent.provider.client_hooks import know_platform, prepare_client
 from genie_core.agent.provider.compaction import ShortenedHistory
 from genie_core.agent.provider.fallback import is_unavailable, report_fallback
 from genie_core.agent.provider.openai.attachments import Item
@@ -30,7 +31,6 @@ from genie_core.agent.provider.openai.tools import PlainFunction
 from genie_core.agent.provider.prices import cost_of
 from genie_core.agent.provider.progress_reporter import CALL, ProgressReporter
 from genie_core.agent.provider.prompt_cache import cache_key
-from genie_core.agent.provider.retries import know_platform, tell_of_retries
 from genie_core.agent.provider.tool_definitions import concise, one_line
 from genie_core.runtime.progress import Usage, doing, spent
 
@@ -143,7 +143,7 @@ class ObservedOpenAIModel(Model):
 
     async def _ask(self, items: Sequence[Item]) -> float:
         """Prepare a request; return its start time."""
-        tell_of_retries(self._client)
+        prepare_client(self._client)
         await know_platform(self._client)
         await self._cut.prepare(
             self._name,

@@ -78,7 +78,7 @@ def failures_told(model: Model) -> Iterator[None]:
     except UsageLimitExceeded as error:
         raise endless(model.model_name) from error
     except UnicodeEncodeError:
-        asked = _asked(model, None)
+        asked = info_of_model(model)
         if not unsendable(asked.key):
             raise
         raise asked.failed("key") from None
@@ -108,7 +108,7 @@ def _is_about_model(error: Exception) -> bool:
 def failure_of(error: Exception, model: Model) -> ModelFailed:
     """Describe why a model did not answer a request."""
     name = getattr(error, "model_name", None)
-    asked = _asked(model, name)
+    asked = info_of_model(model, name)
     retry_after = getattr(error, "retry_after", None)
     return asked.failed(trouble_of(error), _words(error), retry_after)
 
@@ -152,12 +152,12 @@ def _innermost(error: BaseException) -> str:
     return words
 
 
-def _asked(model: Model, name: str | None) -> ModelRequestInfo:
+def info_of_model(model: Model, name: str | None = None) -> ModelRequestInfo:
     """Return the model that was asked, inside wrappers and alternatives."""
     model = unwrapped(model)
     if isinstance(model, FallbackModel):
         named = [each for each in model.models if each.model_name == name]
-        return _asked((named or list(model.models))[-1], name)
+        return info_of_model((named or list(model.models))[-1], name)
     return ModelRequestInfo(
         name or model.model_name,
         getattr(model, "base_url", None) or "",

@@ -30,12 +30,17 @@ from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings, merge_model_settings
 from pydantic_ai.tools import RunContext, ToolDefinition
 
+from genie_core.agent.provider.client_hooks import know_platform, prepare_client
 from genie_core.agent.provider.compaction import ShortenedHistory
 from genie_core.agent.provider.compaction_summary import Compaction
 from genie_core.agent.provider.fallback import is_unavailable, report_fallback
 from genie_core.agent.provider.prompt_cache import cache_key
-from genie_core.agent.provider.pydantic_ai.errors import failure_of, trouble_of, unwrapped
-from genie_core.agent.provider.retries import know_platform, tell_of_retries
+from genie_core.agent.provider.pydantic_ai.errors import (
+    failure_of,
+    info_of_model,
+    trouble_of,
+    unwrapped,
+)
 from genie_core.agent.provider.tool_definitions import concise, one_line
 from genie_core.runtime.progress import Usage, doing, spent
 
@@ -118,6 +123,7 @@ class ObservedModel(WrapperModel):
                     raise
             else:
                 self._note(response, began, len(messages))
+                self._check_end(response)
                 return response
 
     @asynccontextmanager
@@ -160,6 +166,13 @@ class ObservedModel(WrapperModel):
                 yield response
             finally:
                 self._note(response.get(), began, len(messages))
+            self._check_end(response.get())
+
+    def _check_end(self, response: ModelResponse) -> None:
+        """Raise `ModelFailed` for a response whose last tool call may be incomplete."""
+        calls = any(isinstance(part, ToolCallPart) for part in response.parts)
+        if calls and response.finish_reason == "length":
+            raise info_of_model(self.wrapped).failed("output")
 
     def _with_concise_tools(self, parameters: ModelRequestParameters) -> ModelRequestParameters:
         tools = [
@@ -171,7 +184,7 @@ class ObservedModel(WrapperModel):
         """Prepare a request; return its start time."""
         model = unwrapped(self.wrapped)
         client = getattr(model, "client", None)
-        tell_of_retries(client)
+        prepare_client(client)
         await know_platform(client)
         await self._cut.prepare(
             model.model_name,

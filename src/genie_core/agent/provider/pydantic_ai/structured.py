@@ -12,6 +12,8 @@ from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import RunContext
 
+from genie_core.agent.provider.pydantic_ai.errors import info_of_model
+
 
 class StructuredOutputAnywhere(WrapperModel):
     """Asks the wrapped model for JSON in the prompt, since it can't be held to a schema.
@@ -26,9 +28,15 @@ class StructuredOutputAnywhere(WrapperModel):
         model_settings: ModelSettings | None,
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
-        """Forward the request and return the JSON."""
+        """Forward the request and return the JSON.
+
+        Raises `ModelFailed` for a response that the length limit ended: what is in it may be a
+        draft.
+        """
         within_reach = self._within_reach(model_request_parameters)
         response = await self.wrapped.request(messages, model_settings, within_reach)
+        if response.finish_reason == "length":
+            raise info_of_model(self.wrapped).failed("output")
         return response if within_reach is model_request_parameters else _only_json(response)
 
     @asynccontextmanager

@@ -1,7 +1,7 @@
 import pytest
 from tests.genie_core.agent.provider.both import RUNTIMES, bench
 
-from genie_core.agent.provider.retries import tell_of_retries
+from genie_core.agent.provider.client_hooks import prepare_client
 from genie_core.testing.turns import Refuse, Say
 
 
@@ -22,5 +22,5 @@ async def test_a_request_that_is_tried_again_is_reported_until_it_succeeds(runti
 
 
 def test_a_client_without_hooks_is_left_alone() -> None:
-    tell_of_retries(None)
-    tell_of_retries(object())
+    prepare_client(None)
+    prepare_client(object())
