@@ -26,7 +26,7 @@ def test_nothing_acknowledged_is_lost_to_a_kill(
     program = [sys.executable, "-W", "error", str(Path(__file__).with_name("killed_engine.py"))]
     outcome = subprocess.run(
         [*program, str(tmp_path), "--kills", str(kills), "--seed", str(seed)],
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"},
         capture_output=True,
         text=True,
         timeout=scaled(800),
