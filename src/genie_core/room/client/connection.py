@@ -29,7 +29,7 @@ from genie_core.room.security.challenge import InviteSecret
 from genie_core.room.security.identity import Identity
 from genie_core.room.state.hosting import Claim
 from genie_core.room.transport.connection import ClientConnection
-from genie_core.room.transport.dialer import Backoff
+from genie_core.room.transport.dialer import Backoff, Dialer
 from genie_core.room.transport.websocket import Connector
 
 BYE_GRACE: Final = 3.0
@@ -57,8 +57,6 @@ class RoomConnection:
             empty; if so, `run` raises `KnownRoom`.
         accepts: whether to continue with a host, given its claim to the room; called on each
             connection. `met` is called while the host is here.
-        passes_over: called when a host does not let this person in now; whether the connector leads to
-            another one that should be tried at once.
         token: gives access as the host, inside the host's process.
         patient: whether to retry if the first attempt fails.
         space: awaited before each frame, to limit reception to what can be stored.
@@ -68,7 +66,7 @@ class RoomConnection:
 
     def __init__(
         self,
-        connector: Connector,
+        connector: Connector | Dialer,
         deliver: Deliver,
         *,
         name: str,
@@ -88,7 +86,6 @@ class RoomConnection:
         space: Callable[[], Awaitable[None]] | None = None,
         accepts: Callable[[Claim], bool] | None = None,
         met: Callable[[], None] = lambda: None,
-        passes_over: Callable[[], bool] = lambda: False,
         kind: Kind = "",
         digest: str = "",
     ) -> None:
@@ -111,7 +108,6 @@ class RoomConnection:
         )
         self._patient = patient
         self._met = met
-        self._passes_over = passes_over
         self._goes_on = False
         self._backoff = backoff or Backoff()
         self._space = space
@@ -176,6 +172,8 @@ class RoomConnection:
             detail = str(error)
             raise
         finally:
+            if isinstance(self._connector, Dialer):
+                self._connector.close()
             self._ended.set()
             self._report(ConnectionStatus(ConnectionState.CLOSED, self._goodbye or detail))
 
@@ -252,14 +250,14 @@ class RoomConnection:
         try:
             answer = await self._handshake.meet(link, last, mark, self._join_pending)
         except (ConnectionLost, FrameError) as error:
-            self._passes_over()
+            self._pass_over()
             return str(error)
         except OtherHost:
             if not (self._patient or self._receiver.welcomed):
                 raise
             return OTHER_HOST
         if isinstance(answer, FrameRefused):
-            self._goes_on = self._passes_over() and _is_elsewhere(answer)
+            self._goes_on = self._pass_over() and _is_elsewhere(answer)
             return self._receiver.refused(answer)
         self._welcome(answer)
         began = self._now()
@@ -270,6 +268,10 @@ class RoomConnection:
             self._met()
             if self._now() - began >= STEADY:
                 self._failures = 0
+
+    def _pass_over(self) -> bool:
+        """Try other addresses first; returns whether one of them may still answer."""
+        return isinstance(self._connector, Dialer) and self._connector.pass_over()
 
     def _join_pending(self, why: str) -> None:
         self._report(ConnectionStatus(ConnectionState.CONNECTING, why))

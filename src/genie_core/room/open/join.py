@@ -399,7 +399,6 @@ class RoomJoiner:
                 "recognises": None if context.room or context.apart else self._copies.has,
                 "accepts": accepts,
                 "met": lambda: allegiance.met(),
-                "passes_over": seeker.pass_over,
                 "space": None if second else copy.space,
             },
             keep=None if second else copy.keep,

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack, closing, suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -180,18 +180,19 @@ async def ask_host(
 
 async def _challenge(dialer: Dialer, hello: Hello) -> Claim | None:
     """Return the claim of the first host that has the room; None if none has."""
-    while True:
-        link = await dialer()
-        try:
-            await link.send([hello])
-            challenge = await link.receive()
-        finally:
-            link.abort()
-        if isinstance(challenge, Challenge):
-            parts = hello.name, hello.key, hello.nonce, challenge.nonce, link.channel or ""
-            return claim_of(challenge, Transcript(challenge.room, *parts))
-        if not dialer.pass_over():
-            return None
+    with closing(dialer):
+        while True:
+            link = await dialer()
+            try:
+                await link.send([hello])
+                challenge = await link.receive()
+            finally:
+                link.abort()
+            if isinstance(challenge, Challenge):
+                parts = hello.name, hello.key, hello.nonce, challenge.nonce, link.channel or ""
+                return claim_of(challenge, Transcript(challenge.room, *parts))
+            if not dialer.pass_over():
+                return None
 
 
 async def ask_signer(

@@ -3,8 +3,7 @@
 import asyncio
 import logging
 import random
-from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -15,19 +14,25 @@ from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.transport.connection import ClientConnection
 from genie_core.runtime.tasks import start_task
 
+AGAIN: Final = 0.5
+"""Seconds within which all addresses are dialled side by side, and then each that fails or refuses."""
+
+STAGGER: Final = 0.25
+"""Most seconds until the next address is dialled, as in RFC 8305; none if the last one failed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
     """Seconds to wait before the next attempt: doubling, with jitter.
 
-    For the first `brisk` failures it is at most `shortly`, so that members are back within seconds
-    of a host that restarts, or of the one that takes its place.
+    For the first `brisk` failures, about a minute, it is at most `shortly`: members are back soon
+    after a host restarts or another one takes its place.
     """
 
     first: float = 0.4
     longest: float = 5.0
-    shortly: float = 1.5
-    brisk: int = 60
+    shortly: float = AGAIN
+    brisk: int = 180
 
     def delay(self, failures: int) -> float:
         """Return the seconds to wait after this many failures in a row."""
@@ -35,15 +40,6 @@ class Backoff:
         full = min(most, self.first * 2.0 ** min(failures, 16))
         return full * random.uniform(0.25, 1.0)  # noqa: S311 - spreads load, keeps no secret
 
-
-STAGGER: Final = 0.25
-"""Seconds until the next address is tried in parallel, as in RFC 8305; at once if the last one failed."""
-
-AGAIN: Final = 0.5
-"""Seconds until an address is tried again, while others may still answer."""
-
-MOST_PASSED: Final = 8
-"""How many times in a row an address is passed over for a second longer."""
 
 SEARCH: Final = 2.0
 """Seconds to wait for announcements after all known addresses failed."""
@@ -67,11 +63,15 @@ FindHosts: TypeAlias = Callable[[str, float], Awaitable[list[tuple[HostRecord, t
 class Dialer:
     """A connector with several addresses.
 
-    Known endpoints are tried first, in order. If none answers correctly, announcements are
-    searched: the same host at another address is recognised by its certificate, another host must
-    have a record that `trusts` accepts. `room` may be set once it is known. The caller checks the
-    host: `approve` makes its endpoint the `current` one, `pass_over` tries others first from now
-    on, `forget` drops it.
+    Known endpoints are dialled side by side, one after the other within half a second. If none
+    answers correctly, announcements are searched: the same host at another address is recognised by
+    its certificate, another host must have a record that `trusts` accepts. `room` may be set once it
+    is known.
+
+    The caller checks the host: `approve` makes its endpoint the `current` one, `pass_over` tries
+    others first from now on, `forget` drops it. Until a host is approved, a host that refuses ends no
+    dial to another one: a machine that does not answer costs no time, and a slow one is not missed.
+    After the last call, `close` ends the dials.
     """
 
     def __init__(
@@ -90,7 +90,10 @@ class Dialer:
         self.room = room
         self.current: Endpoint | None = None
         self._latest: Endpoint | None = None
-        self._passed: Counter[Endpoint] = Counter()
+        self._dials: dict[Endpoint, asyncio.Task[ClientConnection]] = {}
+        self._due: dict[Endpoint, float] = {}
+        self._tried: set[Endpoint] = set()
+        self._search: asyncio.Task[None] | None = None
 
     @property
     def known(self) -> tuple[Endpoint, ...]:
@@ -98,41 +101,57 @@ class Dialer:
         return tuple(self._known)
 
     async def __call__(self) -> ClientConnection:
-        """Connect to the host.
+        """Connect to the host. Cancelling leaves no connection open.
 
         Raises:
             WrongPin: another host answers at one of its addresses, and the right one at none.
             Unreachable: no host answers.
             NotLoopback: without an invite only this machine can be reached.
         """
-        attempt = _Attempt(self._connect, self._search, self._passed)
-        found = await attempt.run(self._known)
-        if found is None:
-            raise _worst(attempt.failures)
-        way, link = found
-        self._came_by(Endpoint(way.address, way.pin or link.channel or ""))
-        return link
+        failures: dict[Endpoint, RoomError] = {}
+        self._plan(self._known)
+        try:
+            while self._unanswered(failures) or self._searches() or self._unanswered(failures):
+                await self._turn()
+                if (link := self._answered(failures)) is not None:
+                    return link
+        except BaseException:  # cancelled, too
+            self.close()
+            raise
+        finally:
+            await self._end_search()
+        self.close()
+        raise _worst([*failures.values()])
 
     def pass_over(self) -> bool:
         """Try the last connected address after all others, until a host is approved.
 
-        Returns whether it is the first time, so that others should be tried at once.
+        Returns whether another one has neither failed nor refused so far.
         """
-        latest = self._latest
-        if latest is None:
+        if self._latest is None:
             return False
-        self._known = [*(each for each in self._known if each != latest), latest]
-        self._passed[latest] += 1
-        return self._passed[latest] == 1 and len(self._known) > 1
+        self._known = [*(each for each in self._known if each != self._latest), self._latest]
+        self._tried.add(self._latest)
+        others_may_answer = not self._tried.issuperset(self._known)
+        if others_may_answer:
+            self._due[self._latest] = _now() + _again()
+        return others_may_answer
 
     def approve(self) -> None:
         """Confirm that the last connected host is the right one."""
         self.current = self._latest
-        self._passed.clear()
+        self.close()
 
     def forget(self, pin: str) -> None:
         """Drop the addresses of this certificate's host, unless the network announces them."""
         self._known = [each for each in self._known if each.pin != pin]
+        self._drop([each for each in self._dials if each.pin == pin])
+
+    def close(self) -> None:
+        """End all dials."""
+        self._drop([*self._dials])
+        self._due.clear()
+        self._tried.clear()
 
     def learn(self, deed: HostRecord) -> None:
         """Learn a host's address; ignore hosts that are not trusted."""
@@ -143,122 +162,109 @@ class Dialer:
     def _note(self, more: Iterable[Endpoint]) -> None:
         self._known = list(dict.fromkeys([*self._known, *more]))[:MAX_KNOWN]
 
-    async def _search(self) -> list[Endpoint]:
-        if self._find is None or not self.room:
-            return []
-        found: list[Endpoint] = []
-        pins = {each.pin for each in self._known if each.pin}
-        for deed, addresses in await self._find(self.room, SEARCH):
-            if deed.pin in pins or (self._trusts is not None and self._trusts(deed)):
-                found += _whereabouts(addresses, deed.pin)
-        return [each for each in dict.fromkeys(found) if each not in self._known]
-
     def _came_by(self, way: Endpoint) -> None:
         self._latest = way
         rest = [each for each in self._known if each != way and each != (way.address, "")]
         self._known = [way, *rest][:MAX_KNOWN]
 
+    # -- dialling
 
-class _Attempt:
-    """Tries endpoints until one connects, or all have failed.
+    def _plan(self, endpoints: Sequence[Endpoint]) -> None:
+        """Let each endpoint that is not dialled be so within half a second, in this order."""
+        new = [each for each in endpoints if each not in self._dials and each not in self._due]
+        lead = min(STAGGER, AGAIN / max(1, len(new)))
+        self._due |= {each: _now() + lead * place for place, each in enumerate(new)}
 
-    The next one is tried once the one before has failed, or soon; one that was `passed` over so
-    many times only if the others don't answer for so many seconds. Once all have failed, `search`
-    finds more. An endpoint at which nothing answers is tried again while others still may.
-    """
+    def _unanswered(self, failures: Container[Endpoint]) -> list[Endpoint]:
+        """The endpoints that have not failed in this call, the next one to dial first."""
+        waiting = sorted(self._due, key=self._due.__getitem__)
+        return [each for each in (*waiting, *self._dials) if each not in failures]
 
-    def __init__(
-        self,
-        connect: Callable[[Address, str], Awaitable[ClientConnection]],
-        search: Callable[[], Awaitable[list[Endpoint]]],
-        passed: Counter[Endpoint],
-    ) -> None:
-        self._connect = connect
-        self._find = search
-        self._passed = passed
-        self._fresh: deque[Endpoint] = deque()
-        self._next_at = 0.0
-        self._tries: dict[asyncio.Task[ClientConnection], Endpoint] = {}
-        self._unanswered: set[Endpoint] = set()
-        self._search: asyncio.Task[None] | None = None
-        self.failures: list[RoomError] = []
-
-    async def run(self, known: Iterable[Endpoint]) -> tuple[Endpoint, ClientConnection] | None:
-        """Return the first connection, and where to; cancelling leaves none open."""
-        self._fresh.extend(sorted(known, key=lambda each: self._passed[each]))
-        try:
-            while self._fresh or self._unanswered or self._searches():
-                self._begin()
-                await self._wait()
-                for task in [each for each in self._tries if each.done()]:
-                    if task.exception() is None:
-                        return self._tries.pop(task), task.result()
-                    self._failed(task)
-            return None
-        finally:
-            await self._give_up()
-
-    def _begin(self) -> None:
-        """Try the next endpoint if it is due."""
-        now = asyncio.get_running_loop().time()
-        if not self._fresh or (self._unanswered and now < self._next_at):
-            return
-        candidate = self._fresh.popleft()
-        self._unanswered.add(candidate)
-        self._tries[start_task(self._try(candidate))] = candidate
-        self._next_at = now + self._lead
-
-    @property
-    def _lead(self) -> float:
-        """Seconds for which the others may answer before the next one is tried."""
-        times = self._passed[self._fresh[0]] if self._fresh else 0
-        return float(min(times, MOST_PASSED)) or STAGGER
-
-    async def _wait(self) -> None:
-        """Wait until a try or the search ends, or the next endpoint is due."""
-        tasks: set[asyncio.Task[Any]] = {*self._tries}
+    async def _turn(self) -> None:
+        """Dial the endpoints that are due, and wait for an answer, the search or the next one."""
+        for each in [each for each, due in self._due.items() if due <= _now()]:
+            del self._due[each]
+            self._dials[each] = start_task(self._dial(each))
+        tasks: set[asyncio.Task[Any]] = {*self._dials.values()}
         if self._search is not None and not self._search.done():
             tasks.add(self._search)
-        due = self._next_at - asyncio.get_running_loop().time() if self._fresh else None
-        await asyncio.wait(tasks, timeout=due, return_when=asyncio.FIRST_COMPLETED)
+        next_at = min(self._due.values(), default=None)
+        wait = None if next_at is None else max(0.0, next_at - _now())
+        if tasks:
+            await asyncio.wait(tasks, timeout=wait, return_when=asyncio.FIRST_COMPLETED)
+        else:
+            await asyncio.sleep(wait or 0.0)
 
-    def _failed(self, task: asyncio.Task[ClientConnection]) -> None:
-        candidate, error = self._tries.pop(task), task.exception()
-        if not isinstance(error, RoomError):
-            task.result()
-            return
-        if candidate in self._unanswered:
-            self._unanswered.discard(candidate)
-            self.failures.append(error)
-            if self._lead == STAGGER:
-                self._next_at = 0.0
+    async def _dial(self, endpoint: Endpoint) -> ClientConnection:
+        return await self._connect(endpoint.address, endpoint.pin)
+
+    def _answered(self, failures: dict[Endpoint, RoomError]) -> ClientConnection | None:
+        """Return a connection that is there, if one is; note the dials that failed."""
+        for endpoint, dial in [each for each in self._dials.items() if each[1].done()]:
+            del self._dials[endpoint]
+            error = dial.exception()
+            if error is None:
+                link = dial.result()
+                self._came_by(Endpoint(endpoint.address, endpoint.pin or link.channel or ""))
+                return link
+            if not isinstance(error, RoomError):
+                raise error
+            self._failed(endpoint, error, failures)
+        return None
+
+    def _failed(
+        self, endpoint: Endpoint, error: RoomError, failures: dict[Endpoint, RoomError]
+    ) -> None:
+        """Note a dial that failed: the next endpoint is dialled now, and this one again."""
+        failures.setdefault(endpoint, error)
+        self._tried.add(endpoint)
+        if following := [each for each in self._unanswered(failures) if each in self._due]:
+            self._due[following[0]] = _now()
         if isinstance(error, Unreachable):
-            self._tries[start_task(self._try(candidate, AGAIN))] = candidate
-
-    async def _try(self, candidate: Endpoint, delay: float = 0.0) -> ClientConnection:
-        await asyncio.sleep(delay)
-        return await self._connect(candidate.address, candidate.pin)
+            self._due[endpoint] = _now() + _again()
 
     def _searches(self) -> bool:
         """Whether the search goes on; it begins at the first call."""
-        if self._search is None:
-            self._search = start_task(self._look())
-        return not self._search.done() or bool(self._fresh)
+        self._search = self._search or start_task(self._look())
+        return not self._search.done()
+
+    async def _end_search(self) -> None:
+        search, self._search = self._search, None
+        if search is not None:
+            search.cancel()
+            await asyncio.wait({search})
 
     async def _look(self) -> None:
-        self._fresh.extend(await self._find())
+        """Plan to dial the addresses at which hosts of the room are announced."""
+        if self._find is None or not self.room:
+            return
+        found: list[Endpoint] = []
+        pins = {each.pin for each in self._known if each.pin}
+        for deed, addresses in await self._find(self.room, SEARCH):
+            if deed.pin in pins or (self._trusts is not None and self._trusts(deed)):
+                found += _whereabouts(addresses, deed.pin)
+        self._plan([each for each in dict.fromkeys(found) if each not in self._known])
 
-    async def _give_up(self) -> None:
-        tasks: set[asyncio.Task[Any]] = {*self._tries}
-        if self._search is not None:
-            tasks.add(self._search)
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
-        for task in self._tries:
-            if not task.cancelled() and task.exception() is None:
-                task.result().abort()
+    def _drop(self, endpoints: Iterable[Endpoint]) -> None:
+        for each in endpoints:
+            dial = self._dials.pop(each)
+            dial.cancel()
+            dial.add_done_callback(_abort)
+
+
+def _abort(dial: "asyncio.Task[ClientConnection]") -> None:
+    """Close the connection of a dial that is not needed any more."""
+    if not dial.cancelled() and dial.exception() is None:
+        dial.result().abort()
+
+
+def _again() -> float:
+    """Seconds until an address is dialled again, with jitter."""
+    return AGAIN * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, keeps no secret
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def _whereabouts(addresses: Iterable[str], pin: str) -> list[Endpoint]:

@@ -314,7 +314,6 @@ class Visitor:
             device=self._device,
             accepts=accepts,
             met=hosts.met,
-            passes_over=dialer.pass_over,
             digest=route.wanted,
         )
         client.signer.state = feed.state

@@ -313,7 +313,7 @@ async def test_a_process_that_does_not_host_the_room_now_is_passed_over_at_once(
         return await hosts[address].connector()
 
     dialer = Dialer([Endpoint(standby, "s" * 43), Endpoint(host, "h" * 43)], connect)
-    joining = participant(dialer, "bob", passes_over=dialer.pass_over, patient=False)
+    joining = participant(dialer, "bob", patient=False)
     async with joining as bob:
         end = await hosts[standby].knocked()
         assert isinstance(await end.receive(), Hello)

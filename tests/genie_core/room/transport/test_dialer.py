@@ -9,9 +9,9 @@ def test_the_wait_between_attempts_grows_to_a_limit_and_is_spread() -> None:
     assert len({backoff.delay(3) for _ in range(20)}) > 1
 
 
-def test_for_a_minute_a_host_that_restarts_is_met_within_two_seconds() -> None:
+def test_restarting_host_is_met_soon_for_a_minute() -> None:
     backoff, waited = Backoff(), 0.0
-    for failures in range(200):
+    for failures in range(300):
         wait = backoff.delay(failures)
-        assert wait < 2.0 or waited > 20.0
+        assert wait <= 0.5 or waited > 40.0
         waited += wait

@@ -3,12 +3,11 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from tests.clock import pass_at_once
 from tests.limits import scaled
 
 from genie_core.room.protocol.address import Address, parse_address
-from genie_core.room.protocol.errors import Unreachable
-from genie_core.room.transport.connection import ClientConnection, memory_pair
+from genie_core.room.protocol.errors import ConnectionLost, Unreachable
+from genie_core.room.transport.connection import ClientConnection, PeerConnection, memory_pair
 from genie_core.room.transport.dialer import Dialer, Endpoint
 
 HERE = Endpoint(parse_address("127.0.0.1:1"), "p" * 43)
@@ -96,24 +95,77 @@ async def test_a_host_that_restarts_is_met_while_others_are_searched_for() -> No
         assert (await dialing).channel == HERE.pin
 
 
-async def test_who_refuses_gives_others_more_time_at_each_attempt() -> None:
+async def test_slow_host_is_met_while_another_refuses() -> None:
     hosts = Hosts()
     hosts.answers[HERE].set()
     seeker = Dialer([HERE, THERE], hosts.connect)
-    passed = []
     async with asyncio.timeout(scaled(60)):
-        for _ in range(2):
+        while hosts.dials[HERE] < 4:
             assert (await seeker()).channel == HERE.pin
-            passed.append(seeker.pass_over())
-        dialing = asyncio.create_task(seeker())
-        await asyncio.sleep(0)
-        await pass_at_once(1.0)
-        assert not dialing.done()
+            assert seeker.pass_over()  # the other one may still answer
+        assert hosts.dials[THERE] == 1  # its dial goes on
         hosts.answers[THERE].set()
-        assert (await dialing).channel == THERE.pin
-    assert passed == [True, False]
+        while (await seeker()).channel != THERE.pin:
+            seeker.pass_over()
     seeker.approve()
     assert seeker.known == (THERE, HERE)
+
+
+async def test_refusing_hosts_are_dialled_every_half_second() -> None:
+    hosts = Hosts()
+    hosts.answers[HERE].set()
+    seeker = Dialer([THERE, HERE], hosts.connect)
+    loop = asyncio.get_running_loop()
+    async with asyncio.timeout(scaled(60)):
+        await seeker()
+        for _ in range(3):
+            seeker.pass_over()
+            began = loop.time()
+            await seeker()
+            assert loop.time() - began >= 0.24
+        seeker.close()
+
+
+async def test_silent_machines_delay_no_dial() -> None:
+    silent = [Endpoint(parse_address(f"127.0.0.1:{port}"), "s" * 43) for port in range(10, 32)]
+    hosts = Hosts()
+    hosts.answers |= {each: asyncio.Event() for each in silent}
+    hosts.answers[HERE].set()
+    seeker = Dialer([*silent, HERE], hosts.connect)
+    loop = asyncio.get_running_loop()
+    dialing = asyncio.create_task(seeker())
+    await asyncio.sleep(0)
+    began = loop.time()
+    async with asyncio.timeout(scaled(60)):
+        assert (await dialing).channel == HERE.pin
+    planned = 0.5 * len(silent) / (len(silent) + 1)
+    assert loop.time() - began < scaled(planned + 1)
+    seeker.close()
+
+
+async def test_unneeded_connection_is_closed() -> None:
+    hosts, made = Hosts(), asyncio.Event()
+    peers = dict[str, PeerConnection]()
+
+    async def connect(address: Address, pin: str) -> ClientConnection:
+        await hosts.connect(address, pin)
+        link, peers[pin] = memory_pair(channel=pin)
+        if pin == THERE.pin:
+            made.set()
+        return link
+
+    hosts.answers[HERE].set()
+    seeker = Dialer([HERE, THERE], connect)
+    async with asyncio.timeout(scaled(60)):
+        while not hosts.dials[THERE]:
+            await seeker()
+            seeker.pass_over()
+        await seeker()
+        hosts.answers[THERE].set()
+        await made.wait()
+        seeker.approve()
+        with pytest.raises(ConnectionLost):
+            await peers[THERE.pin].receive()
 
 
 async def test_who_is_alone_is_asked_again_without_delay() -> None:
@@ -125,6 +177,7 @@ async def test_who_is_alone_is_asked_again_without_delay() -> None:
         for _ in range(3):
             await seeker()
             seeker.pass_over()
+        seeker.close()
     alone = Dialer([HERE], hosts.connect)
     await alone()
     assert not alone.pass_over()
