@@ -1,4 +1,4 @@
-"""Two machines of a service and their store, for drills that break them.
+"""Machines of a service and their store, for drills that break them.
 
 Each drill lets members post without pause, breaks something, and compares what all have seen with
 what is in the store. How long nothing arrived is printed (`pytest -s`), and not judged.
@@ -10,7 +10,7 @@ import signal
 import sys
 import time
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
@@ -21,14 +21,14 @@ from tests.genie_core.room.doubles import Guest, Recorder, participant
 from tests.limits import scaled
 from tests.ports import free_port
 
-from genie_core.room.protocol.address import Address
 from genie_core.room.protocol.events import Event
 from genie_core.room.security.certificate import load_certificate
 from genie_core.room.security.challenge import InviteSecret
 from genie_core.room.security.identity import load_identity
 from genie_core.room.security.invite import Invite, read_invite
-from genie_core.room.transport.connection import ClientConnection
-from genie_core.room.transport.websocket import Connector, tls_connect
+from genie_core.room.state.hosting import Claim
+from genie_core.room.transport.dialer import Backoff, Dialer, Endpoint
+from genie_core.room.transport.websocket import tls_connect
 from genie_core.serve.config import StoreTable, read_config
 from genie_core.serve.service import Service
 from genie_core.serve.stores.opening import open_store
@@ -114,15 +114,16 @@ class Machine:
 class Member:
     """A member who posts without pause; `port` is where they are connected."""
 
-    def __init__(self, guest: Guest, place: list[Address]) -> None:
+    def __init__(self, guest: Guest, dialer: Dialer) -> None:
         self.guest = guest
-        self._place = place
+        self._dialer = dialer
         self.sent: list[str] = []
         self.arrivals: list[float] = []
 
     @property
     def port(self) -> int:
-        return self._place[-1].port
+        assert self._dialer.current is not None
+        return self._dialer.current.address.port
 
     async def post(self) -> None:
         """Post until cancelled."""
@@ -149,7 +150,7 @@ def _has_more(count: int, seen: Recorder) -> bool:
 
 
 class Drill(Generic[S]):
-    """A room with members on two machines."""
+    """A room with members at several machines."""
 
     def __init__(self, servers: S, machines: list[Machine], room: str) -> None:
         self.servers = servers
@@ -178,11 +179,13 @@ class Drill(Generic[S]):
 
 
 @asynccontextmanager
-async def drill(folder: Path, starting: AbstractAsyncContextManager[S]) -> AsyncIterator[Drill[S]]:
+async def drill(
+    folder: Path, starting: AbstractAsyncContextManager[S], names: Sequence[str] = ("a", "b")
+) -> AsyncIterator[Drill[S]]:
     """Run a room whose members post without pause; at the end, compare what all have seen."""
     async with AsyncExitStack() as resources:
         servers = await resources.enter_async_context(starting)
-        machines = [Machine(folder / name, free_port()) for name in ("a", "b")]
+        machines = [Machine(folder / name, free_port()) for name in names]
         _configure(folder, servers.table(), machines)
         room, invite = await _found(folder)
         for machine in machines:
@@ -191,17 +194,19 @@ async def drill(folder: Path, starting: AbstractAsyncContextManager[S]) -> Async
         running = Drill(servers, machines, room)
         tasks = []
         for name in NAMES:
-            place: list[Address] = []
+            dialer = Dialer([Endpoint(each, invite.pin) for each in invite.addresses], tls_connect)
             guest = await resources.enter_async_context(
                 participant(
-                    _connector(invite, place),
+                    dialer,
                     name,
                     ticket=InviteSecret(invite.pass_id, invite.secret),
                     digest=invite.room,
+                    accepts=partial(_approved, dialer),
+                    backoff=Backoff(),
                 )
             )
             await guest.seen.online()
-            running.members.append(member := Member(guest, place))
+            running.members.append(member := Member(guest, dialer))
             tasks += [asyncio.create_task(member.post()), asyncio.create_task(member.watch())]
         try:
             await running.more()
@@ -254,18 +259,9 @@ async def _found(folder: Path) -> tuple[str, Invite]:
         await store.aclose()
 
 
-def _connector(invite: Invite, place: list[Address]) -> Connector:
-    turn = 0
-
-    async def connect() -> ClientConnection:
-        nonlocal turn
-        turn += 1
-        address = invite.addresses[turn % len(invite.addresses)]
-        link = await tls_connect(address, invite.pin)
-        place[:] = [address]
-        return link
-
-    return connect
+def _approved(dialer: Dialer, _claim: Claim) -> bool:
+    dialer.approve()
+    return True
 
 
 async def _check(drill: Drill[S]) -> None:
@@ -312,6 +308,24 @@ async def stop_sequencers(drill: Drill[S], times: int) -> None:
             report("sequencer stopped", drill, at)
         finally:
             victim.send(signal.SIGCONT)
+        await drill.more()
+
+
+async def stop_stand_by(drill: Drill[S], times: int) -> None:
+    """Kill the process that hosts while one of the two others answers nothing."""
+    for _ in range(times):
+        victim = drill.sequencer
+        silent, _third = (each for each in drill.machines if each is not victim)
+        silent.send(signal.SIGSTOP)
+        try:
+            at = time.monotonic()
+            await victim.kill()
+            await drill.more()
+            assert drill.sequencer not in (victim, silent)
+            report("sequencer killed, another machine stopped", drill, at)
+        finally:
+            silent.send(signal.SIGCONT)
+        await victim.start()
         await drill.more()
 
 

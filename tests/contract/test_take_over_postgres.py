@@ -7,7 +7,14 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 import pytest
-from tests.contract.take_over import Drill, drill, kill_sequencers, report, stop_sequencers
+from tests.contract.take_over import (
+    Drill,
+    drill,
+    kill_sequencers,
+    report,
+    stop_sequencers,
+    stop_stand_by,
+)
 from tests.postgres_server import PostgresServer, running_postgres
 
 pytestmark = [pytest.mark.drill, pytest.mark.timeout(300)]
@@ -33,6 +40,13 @@ async def test_the_sequencer_is_stopped_for_longer_than_its_lease(
 ) -> None:
     async with on_postgres(tmp_path) as running:
         await stop_sequencers(running, drills(4))
+
+
+async def test_silent_machine_delays_no_member(
+    tmp_path: Path, drills: Callable[[int], int]
+) -> None:
+    async with drill(tmp_path, server(), ("a", "b", "c")) as running:
+        await stop_stand_by(running, drills(4))
 
 
 async def test_the_server_crashes(tmp_path: Path, drills: Callable[[int], int]) -> None:
