@@ -49,7 +49,6 @@ class Member:
             identity=Identity.generate(),
             ticket=InviteSecret(invite.pass_id, invite.secret),
             digest=invite.room,
-            passes_over=dialer.pass_over,
         )
         self.client.signer.state = self._state = RoomState()
         self.name = name
