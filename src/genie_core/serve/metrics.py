@@ -63,7 +63,7 @@ def _of_rooms(rooms: list[Room], service: Service) -> Iterator[Metric]:
         "open": len(rooms) - failing - full,
         "full": full,
         "failing": failing,
-        "unopened": len(service.problems),
+        "unopened": service.unopened,
         "archived": len(service.archived),
     }
     text = "Rooms by state: a full one is at its limit, a failing one can't write its log"

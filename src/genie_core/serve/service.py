@@ -10,13 +10,14 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 from weakref import WeakValueDictionary
 
 from genie_core.errors import GenieError
 from genie_core.room.discovery.interfaces import reachable_hosts
-from genie_core.room.open.identities import identity_of_person
+from genie_core.room.open.identities import key_file
 from genie_core.room.protocol.address import ALL_INTERFACES, Address, parse_address
 from genie_core.room.protocol.frames import FrameRefused
 from genie_core.room.protocol.names import fold_name
@@ -39,6 +40,14 @@ from genie_core.serve.served_room import (
     ServedRoom,
     ids_of,
     share_record,
+)
+from genie_core.serve.service_record import (
+    DOCUMENT,
+    ServiceRecord,
+    decode_record,
+    encode_record,
+    read_record,
+    write_record,
 )
 from genie_core.serve.shards import ELSEWHERE, Shards
 from genie_core.serve.stores.store import SharedStore
@@ -65,6 +74,7 @@ UNOPENED: Final = "this room can't be opened now; the operator of the service ha
 BROKEN: Final = "an internal error; the log has the details"
 STOPPED: Final = "the service was stopped"
 
+STORE: Final = "the store"
 STANDS_BY: Final = "another machine of this service hosts rooms now; ask that one"
 
 FILES_OF_ROOM: Final = 2
@@ -77,8 +87,9 @@ class Service:
     """Hosts rooms for its members until it is stopped.
 
     All rooms run on the event loop of `start`. `rooms` are the open ones by the names of their
-    folders, `problems` says why others could not be opened, and `archived` are closed. While it
-    `is_serving`, members can join.
+    folders, `problems` says why others could not be opened, and `archived` are closed; so are as
+    many as `left_closed`, which another service or person hosted. While it `is_serving`, members
+    can join.
     """
 
     def __init__(
@@ -95,6 +106,7 @@ class Service:
         self.catalog: Final = Catalog(locations.sessions)
         self.problems: dict[str, str] = {}
         self.archived: dict[str, tuple[str, ...]] = {}
+        self.left_closed = 0
         self.counters: Final = Counters()
         self.quota: Final = DiskQuota(config.limits)
         self.is_serving = False
@@ -122,6 +134,11 @@ class Service:
     def shards_held(self) -> frozenset[int]:
         """The parts of the service that this machine hosts; none without a store."""
         return self._shards.held if self._shards is not None else frozenset()
+
+    @property
+    def unopened(self) -> int:
+        """How many rooms here are neither open nor archived."""
+        return len(self.problems) + self.left_closed
 
     @property
     def stands_by(self) -> bool:
@@ -154,7 +171,7 @@ class Service:
         config = self.config
         allow_files(config.limits)
         await asyncio.to_thread(_take_folder, self.locations, resources)
-        identity, certificate = await asyncio.to_thread(self._credentials)
+        identity, certificate = await self._identified()
         sock = resources.enter_context(await bind(Address(config.listen, config.port), beyond=True))
         name = sock.getsockname()
         self.address = Address(str(name[0]), int(name[1]))
@@ -341,6 +358,7 @@ class Service:
         """Log which rooms of this machine the store does not have; they stay closed."""
         shared = {key.removeprefix(ROOM) for key in await store.documents.keys(ROOM)}
         alone = [each for each in await asyncio.to_thread(self.catalog.ids) if each not in shared]
+        self.left_closed = len(alone)
         if alone:
             logger.warning(
                 "%d rooms of this machine are not in the store, such as %s; "
@@ -369,6 +387,7 @@ class Service:
             else:
                 self._awaited[listing.id] = ids_of(record)
                 self.listener.add(partial(self._serve_awaited, listing.id), *ids_of(record))
+        self.left_closed = others
         if others:
             name, base = self.config.name, self.catalog.base
             logger.warning("%d rooms in %s stay closed: %s did not host them", others, base, name)
@@ -524,8 +543,49 @@ class Service:
 
     # -- this machine
 
-    def _credentials(self) -> tuple[Identity, Certificate]:
-        """Load the key and the certificate. Blocks."""
+    async def _identified(self) -> tuple[Identity, Certificate]:
+        """Load the key and the certificate, by which the rooms know their host.
+
+        Raises:
+            CannotServe: the rooms here or in the store have a host of another name or key.
+        """
+        base, name = self.locations.sessions, self.config.name
+        store = self.store if self._shards is not None else None
+        known = [(str(base), await asyncio.to_thread(self._recorded))]
+        if store is not None and await store.documents.keys(ROOM):
+            known.append((STORE, decode_record(await store.documents.get(DOCUMENT))))
+        records = [(where, record) for where, record in known if record is not None]
+        for where, record in records:
+            record.check_name(name, where)
+        identity, certificate = await asyncio.to_thread(
+            partial(self._credentials, is_known=bool(records))
+        )
+        for where, record in records:
+            record.check_key(identity.key, where, self._key_file)
+        current = ServiceRecord(name, identity.key)
+        await asyncio.to_thread(write_record, base, current)
+        if store is not None and (STORE, current) not in records:
+            await store.documents.put(DOCUMENT, encode_record(current))
+        return identity, certificate
+
+    def _recorded(self) -> ServiceRecord | None:
+        """Return the service of which rooms are in the folder, if it is known. Blocks."""
+        found = [each.metadata for each in self.catalog.all() if each.metadata is not None]
+        hosted = [each for each in found if each.kind == "hosted" and not each.copied]
+        if record := read_record(self.catalog.base, [each.owner for each in hosted]):
+            return record
+        if any(self._is_me(each.owner) for each in hosted) or not self._key_file.exists():
+            return None
+        key = load_identity(self._key_file).key  # rooms of an earlier version have no record
+        founded = [each.owner for each in hosted if each.founding and each.founding.key == key]
+        return ServiceRecord(founded[0], key) if founded else None
+
+    @property
+    def _key_file(self) -> Path:
+        return self.config.key or key_file(self.config.name, self.locations)
+
+    def _credentials(self, *, is_known: bool) -> tuple[Identity, Certificate]:
+        """Load the key and the certificate; a key that rooms know is not made again. Blocks."""
         config, locations = self.config, self.locations
         if self.store is not None and (config.key is None or config.certificate is None):
             raise CannotServe(
@@ -539,12 +599,13 @@ class Service:
                 )
             if not given.exists():
                 logger.warning("%s is missing; a new one is made there", given)
-        if config.key is not None:
-            identity = load_identity(config.key)
-        else:
-            identity = identity_of_person(config.name, locations)
+        if is_known and not self._key_file.exists():
+            raise CannotServe(
+                f"{self._key_file} is missing, and the rooms in {self.catalog.base} know the "
+                "service by that key: give it back, from a backup"
+            )
         path = config.certificate or locations.certificate
-        return identity, load_certificate(path, datetime.now(UTC))
+        return load_identity(self._key_file), load_certificate(path, datetime.now(UTC))
 
     def _given_addresses(self) -> tuple[Address, ...]:
         """Return the addresses that members are given; none if they are the machine's own."""

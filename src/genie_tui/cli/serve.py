@@ -108,9 +108,9 @@ def _hear(number: int, told: asyncio.Event) -> None:
 
 
 def _summary(service: Service) -> str:
-    rooms, failed = len(service.rooms), len(service.problems)
+    rooms, failed = len(service.rooms), service.unopened
     count = "1 room" if rooms == 1 else f"{rooms} rooms"
-    rest = f" ({failed} can't be opened)" if failed else ""
+    rest = f" ({failed} stay closed)" if failed else ""
     return (
         f"serving {count}{rest} at {service.address}; key in words: {words(service.identity.key)}"
     )

@@ -1,6 +1,7 @@
 """Health and metrics of a service over HTTP."""
 
 import asyncio
+import json
 import signal
 from contextlib import AsyncExitStack, suppress
 from datetime import UTC, datetime
@@ -23,6 +24,7 @@ from genie_core.serve.http import REQUESTS_AT_ONCE, serve_ops
 from genie_core.serve.probe import probe
 from genie_core.serve.service import Service
 from genie_core.serve.stores.store import StoreUnavailable
+from genie_core.sessions.session import LOG_NAME
 
 ANYWHERE: Final = Address("127.0.0.1", 0)
 
@@ -79,6 +81,23 @@ async def test_one_damaged_room_leaves_the_others_ready(tmp_path: Path) -> None:
         room.server.room.refuse_all("the log is damaged")
         assert (await ask(ops, "/readyz"))[0] == 200
         assert 'genie_rooms{state="failing"} 1.0' in (await ask(ops, "/metrics"))[1]
+
+
+async def test_rooms_that_all_stay_closed_make_it_unready(tmp_path: Path) -> None:
+    service = Service(LOCAL, places(tmp_path))
+    async with serve_ops(service, ANYWHERE) as ops:
+        await service.start()
+        room = (await service.create("Garden")).saved
+        await service.stop()
+        (room.folder / LOG_NAME).unlink()
+        (room.folder / LOG_NAME).mkdir()
+        service = Service(LOCAL, places(tmp_path))
+    async with serve_ops(service, ANYWHERE) as ops:
+        await service.start()
+        status, text = await ask(ops, "/readyz")
+        assert (status, json.loads(text)["unopened"]) == (503, 1)
+        assert "none of 1 rooms can be opened" in text
+        await service.stop()
 
 
 class Documents:

@@ -19,12 +19,14 @@ from genie_core.room.protocol.events import HeirsChanged, MemberLeft, MemberMode
 from genie_core.room.protocol.frames import FrameRefused, Moderate, StoreFile
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.security.challenge import InviteSecret
+from genie_core.room.security.identity import load_identity
 from genie_core.room.security.invite import read_invite
 from genie_core.room.state.hosting import turn_of
 from genie_core.serve.config import ServeConfig, ServiceLimits
 from genie_core.serve.errors import CannotServe, NoSuchRoom, RoomUnavailable
 from genie_core.serve.served_room import ServedRoom
 from genie_core.serve.service import Service
+from genie_core.serve.service_record import FILE_NAME
 from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.lock import SessionInUse
 from genie_core.sessions.session import LOG_NAME, SavedSession
@@ -63,15 +65,43 @@ def joining(invite: str, name: str, **options: Any) -> AbstractAsyncContextManag
     return participant(tls_connector(found.addresses[0], found.pin), name, **options)
 
 
-async def test_a_missing_key_is_told_and_so_is_what_it_costs(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_missing_key_is_not_made_again(tmp_path: Path) -> None:
     async with serving(tmp_path) as service:
-        room = (await service.create("Garden")).saved.id
+        await service.create("Garden")
     missing = tmp_path / "hots.key"
-    async with serving(tmp_path, replace(LOCAL, key=missing)) as service:
-        assert "had another key when it hosted this room" in service.problems[room]
-    assert f"{missing} is missing; a new one is made there" in caplog.text
+    with pytest.raises(CannotServe, match=f"{missing} is missing, .* from a backup"):
+        await Service(replace(LOCAL, key=missing), places(tmp_path)).start()
+    assert not missing.exists()
+
+
+async def test_another_key_does_not_start(tmp_path: Path) -> None:
+    async with serving(tmp_path) as service:
+        await service.create("Garden")
+    load_identity(tmp_path / "other.key")
+    with pytest.raises(CannotServe, match=r"hosted with another key than .*other.key"):
+        await Service(replace(LOCAL, key=tmp_path / "other.key"), places(tmp_path)).start()
+
+
+@pytest.mark.parametrize("has_record", [True, False])
+async def test_another_name_does_not_start(tmp_path: Path, has_record: bool) -> None:
+    config = replace(LOCAL, key=tmp_path / "host.key")
+    async with serving(tmp_path, config) as service:
+        room = (await service.create("Garden")).saved.id
+    if not has_record:  # as an earlier version left the folder
+        (places(tmp_path).sessions / FILE_NAME).unlink()
+    with pytest.raises(CannotServe, match=r"hosted by 'service'.*say name = .service."):
+        await Service(replace(config, name="garden"), places(tmp_path)).start()
+    async with serving(tmp_path, config) as service:
+        assert set(service.rooms) == {room}
+
+
+async def test_name_changes_while_there_are_no_rooms(tmp_path: Path) -> None:
+    async with serving(tmp_path):
+        pass
+    async with serving(tmp_path, replace(LOCAL, name="garden")) as service:
+        await service.create("Garden")
+    with pytest.raises(CannotServe, match='say name = "garden"'):
+        await Service(LOCAL, places(tmp_path)).start()
 
 
 async def test_two_rooms_at_one_port_are_told_apart_by_their_invites(tmp_path: Path) -> None:
@@ -399,6 +429,7 @@ async def test_rooms_of_a_person_in_the_folder_are_left_alone(
         assert not service.rooms
         assert not service.problems
         assert "2 rooms in" in caplog.text
+        assert service.unopened == 2
         for saved in (own, copy):
             with pytest.raises(NoSuchRoom):
                 await service.delete(saved.id)

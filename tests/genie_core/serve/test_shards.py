@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -150,6 +150,18 @@ async def test_a_stand_by_goes_on_when_the_other_machine_stops(tmp_path: Path) -
         bob = await visits.enter_async_context(joining(invite, "bob"))
         await bob.seen.until(lambda seen: seen.texts == ["before", "after"])
         assert bob.seen.events == ann.seen.events
+
+
+async def test_machine_of_another_name_does_not_start(tmp_path: Path) -> None:
+    async with machines(tmp_path) as both:
+        async with both.serving("a") as first:
+            await hosting_all(first)
+            await first.create("Standup")
+        config = replace(both.config("b"), name="garden")
+        assert config.store is not None
+        async with aclosing(await NatsStore.connect(config.store)) as store:
+            with pytest.raises(CannotServe, match=r"the store are hosted by 'service'"):
+                await Service(config, both.locations("b"), store=store).start()
 
 
 async def test_a_stand_by_tells_administrators_that_another_machine_hosts(tmp_path: Path) -> None:
