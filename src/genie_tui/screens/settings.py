@@ -17,7 +17,7 @@ from textual.widgets import Input, Static
 
 from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig, ModelChoice
 from genie_core.errors import GenieError
-from genie_core.room.protocol.names import check_name
+from genie_core.room.protocol.names import check_new_name
 from genie_core.settings.credentials import names_at_hand
 from genie_core.settings.edit import add_rule, ask_about_reads, asks_about_reads, put, remove
 from genie_core.settings.load import (
@@ -183,7 +183,7 @@ class SettingsForm:
         bare = AssistantConfig(prompts_dir=self.locations.prompts)
         match name:
             case "name" if value:
-                check_name(value)
+                check_new_name(value)
             case "agent" if value:
                 changed = msgspec.structs.replace(Settings(), agent=value, agents=settings.agents)
                 config = assistant_config(changed, self.locations)

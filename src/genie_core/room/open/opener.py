@@ -29,7 +29,7 @@ from genie_core.room.open.requests import (
 from genie_core.room.open.route import HostFound, host_of
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.events import Event, Kind, MessageDeleted, MessageEdited
-from genie_core.room.protocol.names import check_name, fold_name
+from genie_core.room.protocol.names import check_name, check_new_name, fold_name
 from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.search.background import BackgroundIndexing
 from genie_core.sessions.session import SavedSession
@@ -137,6 +137,7 @@ class RoomOpener:
     async def _create(self, title: str, on_event: OnEvent, resources: AsyncExitStack) -> JoinedRoom:
         # The port first: a room without one should leave no folder behind.
         person = self._person
+        check_new_name(person.name)
         sock = await bind_room(person, resources)
         saved = await asyncio.to_thread(
             person.catalog.create,

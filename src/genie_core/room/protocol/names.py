@@ -1,5 +1,6 @@
 """Names of people: which are allowed, and which are equal."""
 
+import re
 import unicodedata
 from functools import cache, lru_cache
 from typing import Final
@@ -25,6 +26,13 @@ _TOO_LONG: Final = f"it is longer than {MAX_CELLS} cells"
 
 RESERVED: Final = frozenset({"system", "genie"})
 """Names that speak for the program itself."""
+
+SUBJECTS: Final = frozenset(
+    {"you", "me", "us", "host", "co-host", "room", "service", "agent", "agents", "reasoner"}
+    | {"everyone", "everybody", "anyone", "anybody", "someone", "somebody", "all"}
+    | {"no-one", "nobody", "none", "unknown"}
+)
+"""Words that the program shows or reads in a name's place; rooms of before may have such names."""
 
 _FORBIDDEN: Final = {
     "Cc": "it contains a control character",
@@ -57,6 +65,11 @@ _LOOKS_LIKE: Final = str.maketrans(
 
 _ALIKE: Final = str.maketrans({"0": "o", "1": "l", "i": "l", "|": "l", "m": "rn"})
 """ASCII characters that look alike after case folding."""
+
+_LATIN_FORM: Final = re.compile(
+    r"(?:LATIN|REGIONAL|NEGATIVE) .*\bLETTER (?!SHARP)(?:[A-Z-]+ )*?([A-Z])(?: WITH .*)?"
+)
+"""Names of forms of Latin letters, such as small capitals; many have no decomposition."""
 
 _MARK: Final = "\u200e"
 
@@ -114,12 +127,34 @@ def skeletons(name: str) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def _skeletons(name: str) -> frozenset[str]:
-    return frozenset(_skeleton(form) for form in (name, name.casefold(), fold_name(name)))
+    forms = (name, name.casefold(), fold_name(name), "".join(map(_latin_letter, name)))
+    return frozenset(_skeleton(form) for form in forms)
+
+
+def _latin_letter(char: str) -> str:
+    """Return the Latin letter that a character is a form of; others unchanged."""
+    form = None if char.isascii() else _LATIN_FORM.fullmatch(unicodedata.name(char, ""))
+    return form[1].lower() if form else char
 
 
 def is_reserved(name: str) -> bool:
-    """Whether a reader could take a name for one that speaks for the program."""
-    return any(skeletons(name) & skeletons(each) for each in RESERVED)
+    """Whether a reader could take a new name for the program, or for a word of its own."""
+    if fold_name(name) in SUBJECTS:
+        return True
+    words = RESERVED | SUBJECTS - {"all"}  # which "Ali" looks like only by the rules of skeletons
+    return any(skeletons(name) & skeletons(each) for each in words)
+
+
+def check_new_name(raw: str) -> str:
+    """Normalise the name of a person who is new.
+
+    Raises:
+        InvalidName: it is not allowed, or reads like a word of the program.
+    """
+    name = check_name(raw)
+    if is_reserved(name):
+        raise InvalidName(name, "it reads like a word of the program; choose another with --name")
+    return name
 
 
 def is_blank(text: str) -> bool:

@@ -391,7 +391,7 @@ class Admission:
         if is_reserved(wanted):
             return (
                 "name_invalid",
-                f"the name {wanted} looks like one that is reserved; choose another",
+                f"the name {wanted} reads like a word of the program; choose another with --name",
             )
         for other in known:
             if skeletons(other) & skeletons(wanted):

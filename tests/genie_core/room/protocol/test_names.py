@@ -15,6 +15,7 @@ from genie_core.room.protocol.names import (
     RESERVED,
     cells,
     check_name,
+    check_new_name,
     fold_name,
     is_blank,
     is_reserved,
@@ -183,6 +184,14 @@ def test_folding_twice_changes_nothing(name: str) -> None:
         ("a\u2019nn", "ann"),
         ("\u0665", "o"),
         ("\U0001d41a\U0001d427n", "ann"),
+        ("\u1d00\u0274\u0274", "ann"),  # small capitals
+        ("\u1d00nn", "ann"),
+        ("\U0001f150\U0001f15d\U0001f15d", "ann"),  # in black circles
+        ("\U0001f170\U0001f17d\U0001f17d", "ann"),  # in black squares
+        ("\U0001f1e6\U0001f1f3\U0001f1f3", "ann"),  # of flags
+        ("\u0250nn", "ann"),  # turned
+        ("\ua730r\u1d07d", "fred"),
+        ("\u0253ob", "bob"),  # with a hook
     ],
 )
 def test_a_reader_could_take_one_for_the_other(name: str, other: str) -> None:
@@ -212,6 +221,48 @@ def test_what_speaks_for_the_program_has_no_double() -> None:
         map(is_reserved, ("system", "gen1e", "GENlE", "sy\u0455tem", "g\u0435nie", "_genie_"))
     )
     assert not any(map(is_reserved, ("eugenie", "genies", "systems")))
+
+
+def test_forms_of_letters_look_like_the_letters() -> None:
+    """Compatibility letters, those in circles and squares, superscripts, small capitals."""
+    for word in ("ann", "host"):
+        for start in (0x1D400, 0x1D41A, 0x1F110, 0x1F130, 0x1F150, 0x1F170, 0xFF21, 0x24D0):
+            name = "".join(chr(start + ord(letter) - ord("a")) for letter in word)
+            assert skeletons(name) & skeletons(word), name
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "host",
+            "Host",
+            "h\u043est",
+            "HOST",
+            "h0st",
+            "\u029c\u1d0f\ua731\u1d1b",
+            "_host_",
+            "co-host",
+        ),
+        *("you", "y\u1d0fu", "everyone", "Everyone", "every\u043ene", "room", "service", "servlce"),
+        *("all", "ALL", "me", "agent", "reasoner", "nobody", "no-one", "noone", "anyone", "none"),
+    ],
+)
+def test_words_of_the_program_are_no_new_names(name: str) -> None:
+    assert is_reserved(name)
+    with pytest.raises(InvalidName):
+        check_new_name(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["Ali", "Alli", "hostess", "Youssef", "Meg", "Roomi", "Anyon", "guest", "Mei", "Al"]
+)
+def test_names_that_only_begin_like_a_word_are_free(name: str) -> None:
+    assert check_new_name(name) == name
+
+
+def test_a_word_of_the_program_stays_a_name_of_before() -> None:
+    assert check_name("host") == "host"
 
 
 @given(st.text(max_size=20))
