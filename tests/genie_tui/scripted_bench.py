@@ -43,6 +43,7 @@ class ScriptedBench:
     agents: Sequence[AgentSummary] = AGENTS
     tools: Sequence[ToolInfo] = TOOLS
     servers: Sequence[ServerInfo] = SERVERS
+    problems: Sequence[str] = ()
     options = AgentOptions()
     jobs: Sequence[JobInfo] = ()
     allowance: Allowance = field(default_factory=Allowance)

@@ -40,7 +40,12 @@ from genie_core.assistant.offline.reasoner import OfflineReasoner
 from genie_core.assistant.policy.effects import effects_of
 from genie_core.assistant.policy.policy import denied_addresses, path_rules
 from genie_core.assistant.programs import check_sandbox, command_access, file_access, program_of
-from genie_core.assistant.prompts import for_coordinator, for_owner, load_prompt
+from genie_core.assistant.prompts import (
+    for_coordinator,
+    for_owner,
+    load_or_shipped,
+    load_prompt,
+)
 from genie_core.assistant.reasoners.addressed import AddressedReasoner
 from genie_core.assistant.secrets import OwnSecrets
 from genie_core.assistant.servers.config_file import ServerSpec
@@ -133,12 +138,11 @@ def roles_of(
     """
     _check_names(config.agents)
     subagents = tuple(_role(config, spec, servers, owner) for spec in config.agents)
-    name = COORDINATOR_PROMPT if subagents else ALONE_PROMPT
     listed = [f"{each.name}: {each.description}" for each in subagents]
     if config.program is not None:
         role = _program_role(config, config.program, owner, listed)
         return (replace(role, name=SYSTEM, coordinates=bool(subagents)), *subagents)
-    prompt = load_prompt("agent", name, config.prompts_dir)
+    prompt = load_or_shipped("agent", own_prompt_name(config), config.prompts_dir)
     chosen = tuple(servers) if config.servers is None else config.servers
     answering = Role(
         name=SYSTEM,
@@ -154,6 +158,13 @@ def roles_of(
         coordinates=bool(subagents),
     )
     return (answering, *subagents)
+
+
+def own_prompt_name(config: AssistantConfig) -> str:
+    """Return the name of the answering agent's prompt."""
+    if config.program is not None:
+        return config.program.prompt or PROGRAM_PROMPT
+    return COORDINATOR_PROMPT if config.agents else ALONE_PROMPT
 
 
 def _role(
@@ -180,7 +191,10 @@ def _role(
 def _program_role(
     config: AssistantConfig, spec: AgentSpec, owner: str, listed: Sequence[str]
 ) -> Role:
-    prompt = load_prompt("agent", spec.prompt or PROGRAM_PROMPT, config.prompts_dir)
+    if spec is config.program:
+        prompt = load_or_shipped("agent", own_prompt_name(config), config.prompts_dir)
+    else:
+        prompt = load_prompt("agent", spec.prompt or PROGRAM_PROMPT, config.prompts_dir)
     about = f"Answers questions in the chat; it is {title_of(spec.command)}."
     return Role(
         name=spec.name,
@@ -267,6 +281,8 @@ class AssistantBuilder:
     owner: str = ""
     texts_used: dict[str, None] = field(default_factory=dict)
     """The texts of the workspace that have been in a prompt."""
+    problems: Sequence[str] = ()
+    """Why parts of the settings and texts for agents are left out."""
     compaction_request: CompactionRequest = field(default_factory=CompactionRequest)
     """Whether the answering agent's conversation is to be summarised."""
 

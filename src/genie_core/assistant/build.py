@@ -13,11 +13,9 @@ from typing import Final
 from genie_core.agent import AgentFactory
 from genie_core.assistant.agents import MENTION_ONLY, AssistantBuilder, roles_of
 from genie_core.assistant.budget import BudgetMeter
-from genie_core.assistant.check import check_choice, check_config
-from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig, Sandbox
+from genie_core.assistant.check import check_choice, check_essentials
+from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig
 from genie_core.assistant.controls import AssistantControls, risk_in
-from genie_core.assistant.instructions.commands import find_commands
-from genie_core.assistant.instructions.prompt import InstructionSources
 from genie_core.assistant.instructions.skills import SKILL_FILE, skill_effects
 from genie_core.assistant.known_programs import title_of
 from genie_core.assistant.models.registry import ModelRegistry, label_of
@@ -25,8 +23,7 @@ from genie_core.assistant.policy.effects import effects_of
 from genie_core.assistant.policy.normalize import normalized
 from genie_core.assistant.policy.policy import Policy
 from genie_core.assistant.programs import program_effects, sandbox_for
-from genie_core.assistant.prompts import load_prompt
-from genie_core.assistant.servers.config_file import load_servers
+from genie_core.assistant.prompts import load_or_shipped
 from genie_core.assistant.servers.registry import ServerRegistry
 from genie_core.assistant.tools.catalog import SKILL_TOOLS
 from genie_core.assistant.tools.files.changes import FileChanges
@@ -34,7 +31,7 @@ from genie_core.assistant.tools.files.workspace import Workspace
 from genie_core.assistant.tools.shell.jobs import Jobs
 from genie_core.assistant.tools.shell.run import is_key
 from genie_core.assistant.tools.shell.sandbox import describe_sandbox, is_isolated
-from genie_core.message import SYSTEM
+from genie_core.assistant.usable import refused_texts, usable
 from genie_core.reasoner import GroupReasonerFactory
 from genie_core.room.engine.controls import EngineControls
 from genie_core.room.engine.effects import ToolEffects
@@ -75,19 +72,22 @@ def build_assistant(
     `secrets` holds the credentials of `owner`; without it they come from the environment.
     """
     keys: Mapping[str, str] = os.environ if secrets is None else secrets_of(owner, secrets)
-    check_config(config, keys)
-    prompt = load_prompt("reasoner", config.template, config.prompts_dir)
-    servers = load_servers(config.servers_file, _servers_sandbox(config))
-    roles = roles_of(config, servers, owner)
+    check_essentials(config, keys)
+    written, found = config, usable(config, keys)
+    config, servers = found.config, found.servers
+    prompt = load_or_shipped("reasoner", config.template, config.prompts_dir)
+    roles = roles_of(config, servers.servers, owner)
+    problems = [*map(str, found.problems), *refused_texts(config)]
     builder = AssistantBuilder(
         config=config,
         models=ModelRegistry(config, keys),
         roles=roles,
         workspace=Workspace.at(config.workspace) if config.workspace else None,
-        servers=ServerRegistry(list(servers.values())),
+        servers=ServerRegistry(list(servers.servers.values()), left_out=servers.problems),
         meter=BudgetMeter(config.budget),
         secrets=secrets,
         owner=owner,
+        problems=problems,
     )
     sandbox, isolated = describe_sandbox(config.sandbox), is_isolated(config.sandbox)
     policy = Policy(
@@ -104,7 +104,7 @@ def build_assistant(
         agent_factory=builder.agent_factory(),
         label=title_of(config.program.command) if config.program else label_of(builder.models.main),
         offline=not (builder.models.main.name or config.program),
-        notices=(*_notices(config), *_refused_texts(builder)),
+        notices=(*_notices(written), *problems),
         policy=policy,
         controls=AssistantControls(builder, policy, owner),
         changes=builder.changes,
@@ -162,19 +162,6 @@ def _effects(
     effects = effects_of(workspace, call, risk, sandbox, isolated=isolated)
     claim = builder.servers.claim(call.tool) if risk == "unknown" else ""
     return replace(effects, claim=claim) if claim else effects
-
-
-def _refused_texts(builder: AssistantBuilder) -> list[str]:
-    folders = builder.text_folders(SYSTEM)
-    sources = InstructionSources(builder.owner, folders)
-    return [*sources.refusals(), *find_commands(folders)[1]]
-
-
-def _servers_sandbox(config: AssistantConfig) -> Sandbox:
-    """Return the sandbox of tool servers: that of commands."""
-    if config.workspace is None:
-        return config.sandbox
-    return replace(config.sandbox, writable=(*config.sandbox.writable, config.workspace))
 
 
 def _notices(config: AssistantConfig) -> Iterator[str]:

@@ -3,15 +3,18 @@
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Final
 from urllib.parse import urlsplit
 
-from genie_core.assistant.config import AssistantConfig, ModelChoice, Runtime
+from genie_core.assistant.config import AgentSpec, AssistantConfig, ModelChoice, Runtime
 from genie_core.assistant.errors import (
     MissingPackage,
     MissingProgram,
     MissingVariable,
+    UnknownPlaceholder,
+    UnreadableTemplate,
     UnusableAgent,
     WrongAddress,
     WrongKeyName,
@@ -35,12 +38,20 @@ def check_config(config: AssistantConfig, keys: Mapping[str, str]) -> None:
     `keys` are environment variables and stored secrets. Takes a few milliseconds, so a command can
     report errors before it opens a room.
     """
+    check_essentials(config, keys)
+    for spec in config.agents:
+        for check in agent_checks(config, spec, keys):
+            check()
+
+
+def check_essentials(config: AssistantConfig, keys: Mapping[str, str]) -> None:
+    """Raise the first error without which nothing could answer; see `usable` for the others."""
     for check in _checks(config, keys):
         check()
 
 
 def faults(config: AssistantConfig, keys: Mapping[str, str]) -> Iterator[GenieError]:
-    """Yield every distinct error that `check_config` would raise."""
+    """Yield every distinct error that `check_essentials` would raise."""
     seen: set[str] = set()
     for check in _checks(config, keys):
         try:
@@ -52,32 +63,41 @@ def faults(config: AssistantConfig, keys: Mapping[str, str]) -> Iterator[GenieEr
 
 
 def _checks(config: AssistantConfig, keys: Mapping[str, str]) -> Iterator[Callable[[], object]]:
-    folder = config.prompts_dir
     if config.runtime == "acp" and config.program is None:
         yield partial(_needs_command, "system")
     yield partial(check_choice, config.main_model, keys, config.runtime)
     yield partial(check_choice, config.reasoner, keys)
-    yield partial(check_choice, config.fallback, keys, config.runtime)
-    yield partial(check_choice, config.summary, keys)
-    yield partial(load_prompt, "reasoner", config.template, folder)
+    yield partial(_check_template, config)
     if (program := config.program) is not None:
         yield partial(check_program, program.command, program.env, setting_of(program.name))
         yield partial(check_values, program.name, program.env, keys)
-    for spec in config.agents:
-        if spec.command:
-            yield partial(check_program, spec.command, spec.env, setting_of(spec.name))
-            yield partial(check_values, spec.name, spec.env, keys)
-            if spec.prompt:
-                yield partial(load_prompt, "agent", spec.prompt, folder)
-            continue
-        if spec.runtime == "acp":
-            yield partial(_needs_command, spec.name)
-        runtime = spec.runtime or config.runtime
-        model = spec.model if spec.model.name else config.main_model
-        yield partial(check_choice, model, keys, runtime)
-        yield partial(load_prompt, "agent", spec.prompt or spec.name, folder)
     if config.workspace is not None:
         yield partial(Workspace.at, config.workspace)
+
+
+def agent_checks(
+    config: AssistantConfig, spec: AgentSpec, keys: Mapping[str, str]
+) -> Iterator[Callable[[], object]]:
+    """Yield the checks of one agent; each raises what is wrong with it."""
+    if spec.command:
+        yield partial(check_program, spec.command, spec.env, setting_of(spec.name))
+        yield partial(check_values, spec.name, spec.env, keys)
+        if spec.prompt:
+            yield partial(load_prompt, "agent", spec.prompt, config.prompts_dir)
+        return
+    if spec.runtime == "acp":
+        yield partial(_needs_command, spec.name)
+    runtime = spec.runtime or config.runtime
+    if spec.model.name:
+        yield partial(check_choice, spec.model, keys, runtime)
+    elif runtime != config.runtime:  # else it is checked already
+        yield partial(check_choice, config.main_model, keys, runtime)
+    yield partial(load_prompt, "agent", spec.prompt or spec.name, config.prompts_dir)
+
+
+def _check_template(config: AssistantConfig) -> None:
+    with suppress(UnreadableTemplate, UnknownPlaceholder):  # see `usable`
+        load_prompt("reasoner", config.template, config.prompts_dir)
 
 
 def _needs_command(agent: str) -> None:

@@ -87,6 +87,8 @@ class Rule:
     writes, a program with its arguments, a host that it connects to. Empty ones match any. A rule
     that allows with `mixed` also allows what is asked about because private data, words of others
     and a way out meet.
+
+    A `broken` rule has lost conditions: all that it may be about is asked about.
     """
 
     effect: Effect
@@ -98,6 +100,7 @@ class Rule:
     command: str = ""
     host: str = ""
     mixed: bool = False
+    broken: bool = False
 
     @property
     def about_effects(self) -> dict[str, str]:
@@ -198,6 +201,8 @@ class AssistantConfig:
     fallback: ModelChoice = ModelChoice()
     summary: ModelChoice = ModelChoice()
     parallel_runs: int = 3
+    problems: tuple[str, ...] = ()
+    """Why parts of the settings are left out."""
 
     @property
     def decided_by_mention(self) -> bool:

@@ -79,6 +79,10 @@ class AssistantControls(EngineControls):
         return self._builder.servers.servers
 
     @property
+    def problems(self) -> Sequence[str]:
+        return self._builder.problems
+
+    @property
     def prompts(self) -> Sequence[PromptInfo]:
         return self._builder.servers.prompts
 

@@ -17,6 +17,7 @@ AssistantError
 ├── UnknownAgent            the answering agent is no known or configured program
 ├── MissingProgram          the program that is an agent is not installed
 ├── UnknownPart             an agent names a missing tool or tool server
+├── LeftOut                 a part of the settings that is not used
 ├── WorkspaceError          the workspace is not a readable folder
 └── SecretsError
     ├── BadSecret           a secret can't have this name or value
@@ -173,7 +174,7 @@ class UnreadableTemplate(AssistantError):
         self.reason = reason
 
     def __str__(self) -> str:
-        return f"the template {self.file} can't be read: {self.reason}; save it as UTF-8 text"
+        return f"the template {self.file} can't be read: {self.reason}"
 
 
 class UnknownPlaceholder(AssistantError):
@@ -263,6 +264,18 @@ class MissingProgram(AssistantError):
             return f"the setting {self.setting} names no program"
         advice = self.install or "install it so that it is found on PATH"
         return f"the agent program {self.program!r} is not installed: {advice}; or change the setting {self.setting}"
+
+
+class LeftOut(AssistantError):
+    """A part of the settings is not used; the rest is. The cause, if there is one, says more."""
+
+    def __init__(self, text: str, cause: AssistantError | None = None) -> None:
+        super().__init__(text)
+        self.__cause__ = cause
+
+    @property
+    def public(self) -> str:
+        return "a part of the settings is not used"
 
 
 class UnknownPart(AssistantError):

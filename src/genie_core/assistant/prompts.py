@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from genie_core.assistant.errors import UnknownPlaceholder, UnknownTemplate, UnreadableTemplate
+from genie_core.text.decoding import NotText, decode_text
 
 _CODE: Final = re.compile(
     r"^(?P<fence>`{3,}|~{3,}).*?(?:^(?P=fence)|\Z)|`[^`\n]+`", re.MULTILINE | re.DOTALL
@@ -79,6 +80,16 @@ def load_prompt(kind: Kind, name: str, override_dir: Path | None = None) -> str:
     return text.strip()
 
 
+def load_or_shipped(kind: Kind, name: str, override_dir: Path | None) -> str:
+    """Return a prompt's text; the shipped one of that name replaces a broken one."""
+    try:
+        return load_prompt(kind, name, override_dir)
+    except (UnreadableTemplate, UnknownPlaceholder):
+        if name not in _files(kind, None):
+            raise
+        return load_prompt(kind, name)
+
+
 def load_prompt_at(kind: Kind, file: Path) -> str:
     """Return the text of a prompt file elsewhere; errors as in `load_prompt`."""
     text = _text(file)
@@ -113,9 +124,9 @@ def for_coordinator(prompt: str, owner: str, agents: Sequence[str]) -> str:
 
 def _text(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise UnreadableTemplate(file, f"byte {error.start + 1} is not valid UTF-8") from error
+        return decode_text(file.read_bytes())
+    except NotText as error:
+        raise UnreadableTemplate(file, str(error)) from error
     except OSError as error:
         raise UnreadableTemplate(file, error.strerror or str(error)) from error
 

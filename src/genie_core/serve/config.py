@@ -17,6 +17,7 @@ from genie_core.settings.load import SettingsFile, parse_settings
 from genie_core.settings.schema import Key, from_text, spell
 from genie_core.settings.validate import mistakes
 from genie_core.storage.atomic import read_file, reason
+from genie_core.text.decoding import NotText, decode_text
 
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
 Bytes: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
@@ -129,12 +130,14 @@ def read_config(path: Path, *, required: bool = True) -> ServeConfig:
         SettingsError: it is not TOML.
     """
     try:
-        text = read_file(path).decode()
+        text = decode_text(read_file(path))
     except FileNotFoundError as error:
         if required:
             raise CannotServe(f"there is no configuration {path}") from error
         text = ""
-    except (OSError, UnicodeDecodeError) as error:
+    except NotText as error:
+        raise CannotServe(f"can't read the configuration {path}: {error}") from error
+    except OSError as error:
         raise CannotServe(f"can't read the configuration {path}: {reason(error)}") from error
     written = parse_settings(path, text)
     for key, problem in _problems(written):

@@ -89,12 +89,12 @@ class GuestAgents:
         Raises:
             AssistantError: the model can't be used.
         """
-        from genie_core.assistant.check import check_config
+        from genie_core.assistant.check import check_essentials
         from genie_core.assistant.secrets import OwnSecrets
         from genie_core.secrets import secrets_of
 
         name, places = self._profile.name, self._profile.locations
-        check_config(self._profile.config, secrets_of(name, OwnSecrets(name, places.secrets)))
+        check_essentials(self._profile.config, secrets_of(name, OwnSecrets(name, places.secrets)))
 
     def start(self) -> None:
         self._looking = start_task(self._look_when_due(), name="agents for guests")

@@ -11,10 +11,14 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 
 from genie_core.errors import GenieError
-from genie_core.settings.model import KEY_NAMES, Settings
+from genie_core.settings.model import KEY_NAMES, BrokenEntry, PartialSettings, Settings
 from genie_core.settings.schema import Key, read_key, read_value, single_keys, spell, variable
-from genie_core.settings.validate import mistakes, wrong
+from genie_core.settings.validate import SettingMistake, mistakes, wrong
 from genie_core.storage.atomic import read_file, reason, replace_file
+from genie_core.text.decoding import NotText, decode_text
+
+_ENTRIES: Final = (("rules",), ("agents",))
+"""The tables whose entries are left out one by one if they have mistakes."""
 
 _PLACE: Final = re.compile(r"\(at (?:line (?P<line>\d+), column (?P<column>\d+)|(?P<end>[^)]*))\)")
 
@@ -56,6 +60,13 @@ class SettingsFile:
             value = value[part]
         return True
 
+    def at(self, key: Key) -> Any:
+        """Return the value of a key that is there."""
+        value: Any = self.values
+        for part in key:
+            value = value[part]
+        return value
+
     @cached_property
     def _lines(self) -> dict[Key, int]:
         lines: dict[Key, int] = {}
@@ -77,10 +88,12 @@ def read_settings(file: Path) -> SettingsFile:
 def read_text(file: Path) -> str:
     """Return the file's text, empty if there is none. Raises `SettingsError`."""
     try:
-        return read_file(file).decode()
+        return decode_text(read_file(file))
     except FileNotFoundError:
         return ""
-    except (OSError, UnicodeDecodeError) as error:
+    except NotText as error:
+        raise SettingsError(f"can't read the settings in {file}: {error}") from error
+    except OSError as error:
         raise SettingsError(f"can't read the settings in {file}: {reason(error)}") from error
 
 
@@ -192,13 +205,17 @@ def combine(
     written: SettingsFile, env: Mapping[str, str], overrides: Mapping[str, Any]
 ) -> Settings:
     """Combine a parsed file with the others; as `load_settings`."""
-    problem = next(problems(written, env), None)
-    if problem is not None:
+    broken, found = _sorted(written)
+    for each in found:
+        raise SettingsError(f"{written.place(each.key)}: {each.text}")
+    for problem in _in_env(env):
         raise SettingsError(problem)
-    values = {**written.values}
+    values = _without(written.values, [each.key for each in broken])
     _override(values, {key: read_value(hint, raw) for key, raw, hint in _from_env(env)})
     given = {read_key(name): value for name, value in overrides.items() if value is not None}
     _override(values, given)
+    if broken:
+        return msgspec.convert({**values, "broken": tuple(broken)}, PartialSettings)
     return msgspec.convert(values, Settings)
 
 
@@ -206,6 +223,41 @@ def problems(written: SettingsFile, env: Mapping[str, str]) -> Iterator[str]:
     """Yield every mistake in the file, then in the environment, one line each."""
     for each in mistakes(written.values, Settings):
         yield f"{written.place(each.key)}: {each.text}"
+    yield from _in_env(env)
+
+
+def _sorted(written: SettingsFile) -> tuple[list[BrokenEntry], list[SettingMistake]]:
+    """Return the rules and agents with mistakes, which are left out, and all other mistakes."""
+    broken: dict[Key, list[str]] = {}
+    others = []
+    for each in mistakes(written.values, Settings):
+        if each.key[:1] in _ENTRIES:
+            broken.setdefault(each.key[:2], []).append(f"{written.place(each.key)}: {each.text}")
+        else:
+            others.append(each)
+    entries = [
+        BrokenEntry(key, tuple(f"{line}; it is not used" for line in lines), written.at(key))
+        for key, lines in sorted(broken.items(), key=str)
+    ]
+    return entries, others
+
+
+def _without(values: Values, keys: Sequence[Key]) -> Values:
+    """Return values without these entries of tables and lists."""
+    kept = {**values}
+    for key in keys:
+        if len(key) == 1:
+            kept.pop(str(key[0]), None)
+    for name in {key[0] for key in keys if len(key) > 1}:
+        places = {key[1] for key in keys if key[0] == name}
+        table = values[str(name)]
+        listed = enumerate(table) if isinstance(table, list) else table.items()
+        left = {place: value for place, value in listed if place not in places}
+        kept[str(name)] = [*left.values()] if isinstance(table, list) else left
+    return kept
+
+
+def _in_env(env: Mapping[str, str]) -> Iterator[str]:
     for key, raw, hint in _from_env(env):
         try:
             read_value(hint, raw)
@@ -317,12 +369,11 @@ class SettingsSource:
             SettingsError: the file is or would be invalid; nothing is changed.
         """
         before = read_settings(self.file)
-        wrong = next(problems(before, {}), None)
-        if wrong is not None:
-            raise SettingsError(f"{wrong}; correct it first: genie-tui config edit")
+        for mistake in _sorted(before)[1]:
+            place = before.place(mistake.key)
+            raise SettingsError(f"{place}: {mistake.text}; correct it first: genie-tui config edit")
         written = self._changed(changes)
-        for mistake in mistakes(written.values, Settings):
-            raise SettingsError(f"{mistake.text}; nothing was changed")
+        self._check_nothing_added(before, written)
         if check is not None:
             check(before, written)
         return self._kept(written)
@@ -333,12 +384,16 @@ class SettingsSource:
         Raises:
             SettingsError: the change would add a mistake, or the file is not TOML; nothing is changed.
         """
-        before = {each.text for each in mistakes(read_settings(self.file).values, Settings)}
+        before = read_settings(self.file)
         written = self._changed([change])
-        for mistake in mistakes(written.values, Settings):
-            if mistake.text not in before:
-                raise SettingsError(f"{mistake.text}; nothing was changed")
+        self._check_nothing_added(before, written)
         write_settings(self.file, written.text)
+
+    def _check_nothing_added(self, before: SettingsFile, after: SettingsFile) -> None:
+        known = {each.text for each in mistakes(before.values, Settings)}
+        for mistake in mistakes(after.values, Settings):
+            if mistake.text not in known:
+                raise SettingsError(f"{mistake.text}; nothing was changed")
 
     def _changed(self, changes: Sequence[Change]) -> SettingsFile:
         from tomlkit.exceptions import TOMLKitError

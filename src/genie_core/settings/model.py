@@ -2,8 +2,9 @@
 
 import getpass
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Final, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
 
@@ -24,6 +25,7 @@ from genie_core.room.engine.policy import Effect
 from genie_core.room.protocol.limits import Limits
 from genie_core.sessions.retention import RetentionLimits
 from genie_core.settings.locations import Locations, folder_at
+from genie_core.settings.schema import fields_of
 
 KEY_NAMES: Final = {
     "base_url": "api_key_env",
@@ -162,6 +164,17 @@ class AgentTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
 
+class BrokenEntry(msgspec.Struct, frozen=True):
+    """A rule or agent of a settings file that is left out.
+
+    `problems` are lines with its place; `value` is what the file has at `key`.
+    """
+
+    key: tuple[str | int, ...]
+    problems: tuple[str, ...]
+    value: Any = None
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """All settings; `docs/configure.md` describes each.
 
@@ -222,6 +235,17 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     private_files: tuple[str, ...] = ()
     agents: dict[str, AgentTable] = msgspec.field(default_factory=dict)
 
+    @property
+    def broken(self) -> tuple[BrokenEntry, ...]:
+        """The entries that are left out."""
+        return ()
+
+
+class PartialSettings(Settings, frozen=True):
+    """Settings without the broken rules and agents of their file."""
+
+    broken: tuple[BrokenEntry, ...] = ()
+
 
 def assistant_config(settings: Settings, locations: Locations) -> AssistantConfig:
     """Return the assistant's part of the settings.
@@ -256,7 +280,8 @@ def assistant_config(settings: Settings, locations: Locations) -> AssistantConfi
         tools=settings.tools,
         servers=settings.servers,
         servers_file=_servers_file(settings, locations),
-        rules=tuple(table.rule() for table in settings.rules),
+        rules=_rules(settings),
+        problems=tuple(line for entry in settings.broken for line in entry.problems),
         private_files=settings.private_files,
         limits=settings.tool_limits.tool_limits(),
         sandbox=settings.sandbox.sandbox(locations),
@@ -277,6 +302,27 @@ def default_name() -> str:
         return getpass.getuser()
     except (KeyError, OSError):
         return "guest"
+
+
+def _rules(settings: Settings) -> tuple[Rule, ...]:
+    """Return the rules in the order of the file; of a broken one, its valid conditions."""
+    rules = [table.rule() for table in settings.rules]
+    for entry in settings.broken:
+        if entry.key[0] == "rules":
+            place = entry.key[1] if len(entry.key) > 1 else 0
+            rules.insert(int(place), _broken_rule(entry.value))
+    return tuple(rules)
+
+
+def _broken_rule(value: Any) -> Rule:
+    from genie_core.assistant.policy.policy import broken_rule
+
+    valid: dict[str, Any] = {}
+    for name, hint in fields_of(RuleTable).items():
+        with suppress(msgspec.ValidationError):
+            if isinstance(value, dict) and name in value:
+                valid[name] = msgspec.convert(value[name], hint)
+    return broken_rule(Rule(**{"effect": "deny", **valid}), ())
 
 
 def _servers_file(settings: Settings, locations: Locations) -> Path | None:

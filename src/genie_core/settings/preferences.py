@@ -9,6 +9,7 @@ from genie_core.privacy.redaction import secrets_in
 from genie_core.room.protocol.events import PREFERENCE_CHARS
 from genie_core.room.protocol.names import fold_name
 from genie_core.storage.atomic import read_file, reason, replace_file
+from genie_core.text.decoding import NotText, decode_text
 
 
 class PreferencesError(GenieError):
@@ -27,11 +28,11 @@ def read_preferences(file: Path) -> str:
         PreferencesError: the file can't be read or is not text.
     """
     try:
-        return read_file(file).decode("utf-8").strip()[:PREFERENCE_CHARS]
+        return decode_text(read_file(file)).strip()[:PREFERENCE_CHARS]
     except FileNotFoundError:
         return ""
-    except UnicodeDecodeError:
-        raise PreferencesError(f"{file} is not text; save it as UTF-8") from None
+    except NotText as error:
+        raise PreferencesError(f"{file} can't be read: {error}") from None
     except OSError as error:
         raise PreferencesError(f"{file} can't be read: {reason(error)}") from error
 

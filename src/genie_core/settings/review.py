@@ -44,11 +44,11 @@ def review(
         found = list(problems(written, source.env))
     except SettingsError as error:
         return [Problem(str(error)), *map(Problem, problems(SettingsFile(source.file), source.env))]
-    if found:
+    try:
+        settings = combine(written, source.env, source.overrides)
+    except SettingsError:
         return [Problem(each) for each in found]
-    return _in_values(
-        combine(written, source.env, source.overrides), locations, source.env, theme_problem
-    )
+    return _in_values(settings, locations, source.env, theme_problem)
 
 
 def review_file(
@@ -86,36 +86,30 @@ def _in_assistant(
 ) -> Iterator[Problem]:
     from genie_core.assistant.agents import roles_of
     from genie_core.assistant.check import LACKING, faults
-    from genie_core.assistant.policy.policy import check_rules
-    from genie_core.assistant.servers.config_file import ServerSpec, load_servers
+    from genie_core.assistant.policy.policy import check_tools
     from genie_core.assistant.servers.launch import lacks
+    from genie_core.assistant.tools.catalog import known_tools
+    from genie_core.assistant.usable import refused_texts, usable
 
     try:
-        config = assistant_config(settings, locations)
-    except GenieError as error:
-        yield Problem(str(error))
-        return
-    if settings.mcp and config.servers_file and not config.servers_file.exists():
-        yield Problem(f"mcp: file not found: {config.servers_file}")
-    tools: tuple[str, ...] = ()
-    used: dict[str, ServerSpec] = {}
-    try:
-        servers = load_servers(config.servers_file)
-        roles = roles_of(config, servers, "")
-    except GenieError as error:
-        yield Problem(str(error))
-    else:
-        # the names of a server's tools are unknown until it has started
-        tools = () if servers else tuple(name for role in roles for name in role.tool_names)
-        used = {spec.name: spec for role in roles for spec in role.servers}
-    yield from map(Problem, check_rules(config.rules, tools))
-    try:
+        written = assistant_config(settings, locations)
         keys = names_at_hand(settings.name or default_name(), locations, env)
     except GenieError as error:
         yield Problem(str(error))
         return
+    if settings.mcp and written.servers_file and not written.servers_file.exists():
+        yield Problem(f"mcp: file not found: {written.servers_file}")
+    found = usable(written, keys)
+    config, servers = found.config, found.servers
+    for each in found.problems:
+        yield Problem(str(each), lacking=isinstance(each.__cause__, LACKING))
+    yield from map(Problem, check_tools(config.rules, known_tools(), servers.names))
     for fault in faults(config, keys):
         yield Problem(str(fault), lacking=isinstance(fault, LACKING))
+    yield from map(Problem, refused_texts(config))
+    used = {
+        spec.name: spec for role in roles_of(config, servers.servers, "") for spec in role.servers
+    }
     for spec in used.values():
-        for each in lacks(spec, keys, env):
-            yield Problem(f"{config.servers_file}, line {spec.line}: {each}", lacking=True)
+        for lack in lacks(spec, keys, env):
+            yield Problem(f"{config.servers_file}, line {spec.line}: {lack}", lacking=True)

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
-from genie_core.assistant.check import check_config
+from genie_core.assistant.check import check_essentials
 from genie_core.assistant.config import AgentSpec
 from genie_core.assistant.known_programs import (
     KNOWN_PROGRAMS,
@@ -176,7 +176,7 @@ def _assistant(settings: Settings, locations: Locations, env: Mapping[str, str])
 
     try:
         config = assistant_config(settings, locations)
-        check_config(config, names_at_hand(settings.name or default_name(), locations, env))
+        check_essentials(config, names_at_hand(settings.name or default_name(), locations, env))
     except GenieError as error:
         return CheckResult("assistant", str(error), ok=False)
     if config.program is not None:
@@ -224,20 +224,25 @@ def _agents(settings: Settings, env: Mapping[str, str]) -> Iterator[CheckResult]
 def _servers(
     settings: Settings, locations: Locations, env: Mapping[str, str]
 ) -> Iterator[CheckResult]:
-    """Check the programs and placeholders of the tool servers in use; none is started or asked."""
+    """Check what the assistant leaves out, and the servers in use; none is started or asked."""
     from genie_core.assistant.agents import roles_of
-    from genie_core.assistant.servers.config_file import load_servers
+    from genie_core.assistant.servers.errors import ServersFileError
     from genie_core.assistant.servers.launch import lacks
+    from genie_core.assistant.usable import refused_texts, usable
 
     try:
         config = assistant_config(settings, locations)
         if settings.mcp and config.servers_file and not config.servers_file.exists():
             yield CheckResult("servers", f"mcp: file not found: {config.servers_file}", ok=False)
-        roles = roles_of(config, load_servers(config.servers_file), "")
         keys = names_at_hand(settings.name or default_name(), locations, env)
+        found = usable(config, keys)
+        roles = roles_of(found.config, found.servers.servers, "")
     except GenieError as error:
         yield CheckResult("servers", str(error), ok=False)
         return
+    for problem in (*found.problems, *refused_texts(found.config)):
+        of_servers = isinstance(problem, ServersFileError)
+        yield CheckResult("servers" if of_servers else "settings", str(problem), ok=False)
     for spec in {each.name: each for role in roles for each in role.servers}.values():
         problems = [
             f"{config.servers_file}, line {spec.line}: {each}" for each in lacks(spec, keys, env)
@@ -301,7 +306,7 @@ def check_models(
         person = settings.name or default_name()
         keys = {**env, **OwnSecrets(person, locations.secrets, env=env).get_secrets(person)}
         config = assistant_config(settings, locations)
-        check_config(config, keys)
+        check_essentials(config, keys)
     except GenieError as error:
         _say(out, "BAD", "assistant", str(error))
         return 1

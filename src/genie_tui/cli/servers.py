@@ -29,16 +29,18 @@ def run_servers(
 ) -> int:
     """Run a servers command; returns the exit code.
 
-    Raises `NoSuchServer`, and as `load_servers`, `ready_to_start`, `log_in` and `OwnSecrets`.
+    Raises `NoSuchServer`, and as `ready_to_start`, `log_in` and `OwnSecrets`.
     """
     from genie_core.assistant.secrets import OwnSecrets
-    from genie_core.assistant.servers.config_file import load_servers
+    from genie_core.assistant.usable import servers_of
 
     person = settings.name or default_name()
-    servers = load_servers(assistant_config(settings, locations).servers_file)
+    file = servers_of(assistant_config(settings, locations))
+    servers = file.servers
     secrets = OwnSecrets(person, locations.secrets, env=env)
     if options.part == "list":
         _list(servers, secrets, env, out)
+        out.writelines(f"left out: {safe_line(str(each))}\n" for each in file.problems)
         return 0
     spec = _one_with_login(servers, options.server)
     if options.part == "login":

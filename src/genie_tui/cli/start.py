@@ -144,10 +144,10 @@ def check_assistant(
     """
     if isinstance(opening, ReplayRoom) or (isinstance(opening, JoinRoom) and opening.guest):
         return
-    from genie_core.assistant.check import LACKING, check_config  # a guest has no assistant
+    from genie_core.assistant.check import LACKING, check_essentials  # a guest has no assistant
 
     try:
-        check_config(assistant_config(settings, locations), keys)
+        check_essentials(assistant_config(settings, locations), keys)
     except LACKING:
         if opening is not None:
             raise

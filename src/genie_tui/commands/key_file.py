@@ -14,6 +14,7 @@ from textual.widgets import Input, TextArea
 
 from genie_core.settings.model import Preset
 from genie_core.storage.atomic import read_file, reason, replace_file
+from genie_core.text.decoding import decode_text
 from genie_core.text.safe import visible_line
 from genie_tui.commands.key_names import InvalidKey, is_character, read_key, write_key
 from genie_tui.commands.keymap import Keymap
@@ -130,9 +131,7 @@ def _place(action: Action) -> str:
 def _read(file: Path) -> dict[str, Any]:
     """Read a file. Raises `OSError`, or `ValueError` with what is wrong."""
     try:
-        return tomllib.loads(read_file(file).decode())
-    except UnicodeDecodeError:
-        raise ValueError("it is not UTF-8 text") from None
+        return tomllib.loads(decode_text(read_file(file)))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ValueError(f"it is not valid TOML: {error}") from None
 

@@ -36,6 +36,7 @@ _STATES: Final[dict[ServerState, tuple[str, str]]] = {
     "starting": ("starting…", "$text-accent"),
     "ready": ("ready", "$text-success"),
     "down": ("down", "$text-error"),
+    "left out": ("left out", "$text-error"),
 }
 
 
@@ -61,7 +62,15 @@ def tool_list(bench: EngineControls, width: int) -> Content:
         ]
         title = Content.styled("Tool servers", "bold $text-accent")
         blocks.append(Content("\n").join([title, *listed]))
+    if problems := [each for each in bench.problems if each not in _details(bench)]:
+        title = Content.styled("Not used", "bold $text-accent")
+        lines = [Content(f"  {visible_line(each)}") for each in problems]
+        blocks.append(Content("\n").join([title, *lines]))
     return Content("\n\n").join(blocks)
+
+
+def _details(bench: EngineControls) -> set[str]:
+    return {each.detail for each in bench.servers}
 
 
 def _own(tool: ToolInfo, agent: str) -> bool:

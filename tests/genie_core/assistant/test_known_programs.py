@@ -16,6 +16,7 @@ from genie_core.assistant.known_programs import (
     with_program,
 )
 from genie_core.assistant.servers.errors import MissingValue
+from genie_core.assistant.usable import usable
 
 
 def test_the_known_programs_have_what_a_person_needs() -> None:
@@ -50,17 +51,13 @@ def test_installed_programs_are_those_on_path(tmp_path: Path) -> None:
 
 def test_a_program_that_is_not_there_is_a_fault_before_anything_starts() -> None:
     spec = AgentSpec("coder", "Codes.", command=("no-such-agent",))
-    found = list(
-        faults(
-            AssistantConfig(
-                program=AgentSpec("", "", command=("codex-acp-gone", "")), agents=(spec,)
-            ),
-            {},
-        )
-    )
-    assert [type(each) for each in found] == [MissingProgram, MissingProgram]
-    assert str(found[0]).endswith("change the setting agent")
-    assert "[agents.coder]" in str(found[1])
+    gone = AgentSpec("", "", command=("codex-acp-gone", ""))
+    [found] = faults(AssistantConfig(program=gone), {})
+    assert isinstance(found, MissingProgram)
+    assert str(found).endswith("change the setting agent")
+    [left_out] = usable(AssistantConfig(agents=(spec,)), {}).problems
+    assert isinstance(left_out.__cause__, MissingProgram)
+    assert "[agents.coder]" in str(left_out)
     [known] = faults(
         AssistantConfig(program=AgentSpec("", "", command=("/nowhere/codex-acp",))), {}
     )

@@ -32,6 +32,7 @@ from genie_core.assistant.errors import UnusableAgent
 from genie_core.assistant.servers.errors import MissingValue
 from genie_core.assistant.tools.catalog import PROGRAM_TOOLS
 from genie_core.assistant.tools.shell.sandbox import SandboxBackend, find_backend
+from genie_core.assistant.usable import usable
 from genie_core.message import Message
 from genie_core.reasoner import Decision
 from genie_core.room.engine.policy import ToolCall
@@ -67,9 +68,9 @@ def test_the_runtime_acp_needs_a_command() -> None:
     [fault] = faults(AssistantConfig(runtime="acp"), {})
     assert isinstance(fault, UnusableAgent)
     spec = AgentSpec("coder", "Codes.", runtime="acp")
-    assert any(
-        isinstance(each, UnusableAgent) for each in faults(AssistantConfig(agents=(spec,)), {})
-    )
+    found = usable(AssistantConfig(agents=(spec,)), {})
+    assert found.config.agents == ()
+    assert "acp needs a command" in str(found.problems[0])
 
 
 def test_a_program_has_a_prompt_and_the_tools_of_the_room() -> None:

@@ -55,7 +55,7 @@ def test_a_template_that_is_no_text_is_one_clear_line(tmp_path: Path) -> None:
     own(tmp_path, "reasoner", "fact_check", "")
     file = tmp_path / "reasoner" / "fact_check.md"
     file.write_bytes(b"ok\xff\xfe bad")
-    with pytest.raises(UnreadableTemplate, match="byte 3 is not valid UTF-8") as failure:
+    with pytest.raises(UnreadableTemplate, match="not UTF-8 text at line 1; save it") as failure:
         load_prompt("reasoner", "fact_check", tmp_path)
     assert str(file) in str(failure.value)
     assert "\n" not in str(failure.value)

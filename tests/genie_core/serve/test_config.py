@@ -89,7 +89,7 @@ def test_a_mistake_is_one_line_with_its_place(
 
 def test_what_is_no_text_can_not_be_read(tmp_path: Path) -> None:
     path = tmp_path / CONFIG_NAME
-    path.write_bytes(b"\xff\xfe")
+    path.write_bytes(b"\xff\xff")
     with pytest.raises(GenieError, match="can't read the configuration"):
         read_config(path)
     with pytest.raises(GenieError, match="can't read the configuration"):

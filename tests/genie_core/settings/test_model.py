@@ -1,3 +1,4 @@
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,14 @@ from genie_core.assistant.config import (
     ToolLimits,
 )
 from genie_core.assistant.errors import UnknownAgent
-from genie_core.settings.load import SettingsError, load_settings, problems, read_settings
+from genie_core.settings.edit import put
+from genie_core.settings.load import (
+    SettingsError,
+    SettingsSource,
+    load_settings,
+    problems,
+    read_settings,
+)
 from genie_core.settings.locations import Locations, NoSuchPlace
 from genie_core.settings.model import Settings, assistant_config, default_name
 
@@ -55,7 +63,6 @@ def test_the_command_line_wins_over_the_environment_and_that_over_the_file(tmp_p
         ("[limits]\n\nmembrs = 3\n", ["line 3", "'membrs'", "did you mean 'members'?"]),
         ("[limits]\nmembers = 0\n", ["line 2", "members can't be 0", ">= 1"]),
         ("limits = 3\n", ["line 1", "limits can't be 3"]),
-        ("[agents]\nx = 1\n", ["line 2", "agents.x can't be 1", "it is a table"]),
         ("zzz = 1\n", ["line 1", "'zzz'", "known settings: name, agent, model"]),
         ("[budget]\nmony = 3\n", ["line 2", "'mony' in budget", "did you mean 'money'?"]),
         ("[budget]\nmoney = nan\n", ["line 2", "budget.money can't be nan"]),
@@ -64,6 +71,23 @@ def test_the_command_line_wins_over_the_environment_and_that_over_the_file(tmp_p
         ("[tool_limits]\nshell = 'yes'\n", ["line 2", "tool_limits.shell", "true or false"]),
         ("[sandbox]\nmode = 'on'\n", ["line 2", "sandbox.mode", "'auto', 'off' or 'required'"]),
         ('tools = [\n "a", 3 ]\n', ["line 1", "tools can't be ['a', 3]", "a list of texts"]),
+        ('model = """\nport = 1\n"""\nport = "x"\n', ["line 4", "port can't be 'x'"]),
+    ],
+)
+def test_a_mistake_names_file_line_and_what_would_be_right(
+    tmp_path: Path, text: str, expected: list[str]
+) -> None:
+    file = write(tmp_path, text)
+    with pytest.raises(SettingsError) as caught:
+        load_settings(file, {})
+    for part in [str(file), *expected]:
+        assert part in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[agents]\nx = 1\n", ["line 2", "agents.x can't be 1", "it is a table"]),
         (
             '[[rules]]\neffect = "deny"\n[[rules]]\ntool = "a"\n',
             ["line 3", "rules[2] needs 'effect'"],
@@ -78,17 +102,99 @@ def test_the_command_line_wins_over_the_environment_and_that_over_the_file(tmp_p
         ('[agents."a b"]\ndescription = "x"\n', ["line 1", "'a b'", "letters, digits"]),
         ('[agents.system]\ndescription = "x"\n', ["line 1", "that name is taken"]),
         ("agents = [1]\n", ["line 1", "agents can't be [1]"]),
-        ('model = """\nport = 1\n"""\nport = "x"\n', ["line 4", "port can't be 'x'"]),
+        ("rules = 3\n", ["line 1", "rules can't be 3"]),
+        ('[rules]\neffect = "deny"\n', ["line 1", "rules can't be"]),
+        ('rules = ["deny"]\n', ["line 1", "rules[1] can't be 'deny': it is a table"]),
     ],
 )
-def test_a_mistake_names_file_line_and_what_would_be_right(
-    tmp_path: Path, text: str, expected: list[str]
-) -> None:
+def test_broken_entry_is_left_out_and_named(tmp_path: Path, text: str, expected: list[str]) -> None:
+    file = write(tmp_path, f'name = "ann"\n{text}')
+    settings = load_settings(file, {})
+    (entry,) = settings.broken
+    assert settings.name == "ann"
+    assert entry.problems[0].endswith("; it is not used")
     file = write(tmp_path, text)
-    with pytest.raises(SettingsError) as caught:
-        load_settings(file, {})
+    (entry,) = load_settings(file, {}).broken
     for part in [str(file), *expected]:
-        assert part in str(caught.value)
+        assert part in entry.problems[0]
+
+
+GOOD_RULE = '[[rules]]\neffect = "allow"\ntool = "{}"\n'
+BROKEN_RULES = [
+    '[[rules]]\neffect = "dney"\npath = "*.env"\n',
+    '[[rules]]\neffect = "deny"\npath = 3\n',
+    '[[rules]]\neffect = "deny"\npath = "*.env"\nwhen = "now"\n',
+    '[[rules]]\npath = "*.env"\n',
+    '[[rules]]\neffect = "ask"\nrisk = "danger"\n',
+    '[[rules]]\neffect = "deny"\narguments = "x"\n',
+]
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+@pytest.mark.parametrize("broken", BROKEN_RULES)
+def test_other_rules_keep_their_numbers(tmp_path: Path, broken: str, place: int) -> None:
+    rules = [GOOD_RULE.format("a"), GOOD_RULE.format("b")]
+    rules.insert(place, broken)
+    settings = load_settings(write(tmp_path, "".join(rules)), {})
+    config = assistant_config(settings, Locations(tmp_path, tmp_path, tmp_path))
+    assert [each.tool for each in config.rules if not each.broken] == ["a", "b"]
+    assert config.rules[place].broken
+    assert config.rules[place].effect == "deny"
+    assert config.problems == settings.broken[0].problems
+    assert f"rules[{place + 1}]" in config.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (BROKEN_RULES[0], Rule("deny", path="*.env", broken=True)),
+        (BROKEN_RULES[1], Rule("deny", broken=True)),
+        (BROKEN_RULES[2], Rule("deny", path="*.env", broken=True)),
+        ('[[rules]]\neffect = "deny"\npth = "*.env"\n', Rule("deny", broken=True)),
+        ('[[rules]]\neffect = "allow"\npth = "x"\n', Rule("allow", tool="", broken=True)),
+        ("rules = [3]\n", Rule("deny", broken=True)),
+        ("rules = 3\n", Rule("deny", broken=True)),
+        ('[rules]\neffect = "deny"\ntool = "x"\n', Rule("deny", tool="x", broken=True)),
+    ],
+)
+def test_broken_rule_keeps_valid_conditions(tmp_path: Path, text: str, expected: Rule) -> None:
+    settings = load_settings(write(tmp_path, text), {})
+    config = assistant_config(settings, Locations(tmp_path, tmp_path, tmp_path))
+    assert config.rules == (expected,)
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+@pytest.mark.parametrize(
+    "broken", ["[agents.x]\nmodl = 1\n", "[agents.system]\ndescription = 'x'\n"]
+)
+def test_other_agents_are_kept(tmp_path: Path, broken: str, place: int) -> None:
+    agents = [f"[agents.{name}]\ndescription = 'does it'\n" for name in "ab"]
+    agents.insert(place, broken)
+    settings = load_settings(write(tmp_path, "".join(agents)), {})
+    assert [*settings.agents] == ["a", "b"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
+def test_settings_are_read_in_encodings_of_editors(tmp_path: Path, encoding: str) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_bytes('name = "änn"\r\nport = 1000\r\n'.encode(encoding))
+    assert load_settings(file, {}) == Settings(name="änn", port=1000)
+
+
+def test_settings_that_are_no_text_name_the_line(tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_bytes(b'port = 1\nname = "\xe4nn"\n')
+    with pytest.raises(SettingsError, match="not UTF-8 text at line 2; save it as UTF-8"):
+        load_settings(file, {})
+
+
+def test_broken_entry_does_not_keep_from_changing(tmp_path: Path) -> None:
+    file = write(tmp_path, BROKEN_RULES[0])
+    SettingsSource(file).change([partial(put, key=("port",), value=1000)])
+    assert "port = 1000" in file.read_text()
+    assert BROKEN_RULES[0] in file.read_text()
+    with pytest.raises(SettingsError, match="nothing was changed"):
+        SettingsSource(file).change([partial(put, key=("agents", "a", "modl"), value="x")])
 
 
 @pytest.mark.parametrize("port", ["soon", "99999", "-1"])
@@ -362,6 +468,5 @@ def test_an_agent_with_a_command_answers_by_its_name(tmp_path: Path) -> None:
     ],
 )
 def test_what_a_program_needs_is_said(tmp_path: Path, text: str, expected: str) -> None:
-    with pytest.raises(SettingsError) as failure:
-        load_settings(write(tmp_path, text), {})
-    assert expected in str(failure.value)
+    (entry,) = load_settings(write(tmp_path, text), {}).broken
+    assert expected in entry.problems[0]

@@ -2,6 +2,7 @@
 
 import errno
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -9,7 +10,8 @@ from typing import Any, Final, TypeVar
 import yaml  # type: ignore[import-untyped]  # it ships no type information
 
 from genie_core.assistant.tools.files.confined import FolderEntry, entries_of, folder_at, take_file
-from genie_core.assistant.tools.files.workspace import Workspace, as_text, matches_path
+from genie_core.assistant.tools.files.workspace import Workspace, matches_path
+from genie_core.text.decoding import NotText, decode_text
 
 LONGEST: Final = 32_768
 """Bytes of a text that are used."""
@@ -78,9 +80,10 @@ class TextFolder:
             return None
         except (OSError, RuntimeError) as error:
             raise TextRefused(f"{name} is not used: {_reason(error)}") from error
-        text = as_text(content[:most])
-        if text is None:
-            raise TextRefused(f"{name} is not used: it is no UTF-8 text")
+        try:
+            text = _decoded(content[:most], cut=len(content) > most)
+        except NotText as error:
+            raise TextRefused(f"{name} is not used: {error}") from error
         return text if len(content) <= most else f"{text}\n[cut: only {most:,} bytes are used]"
 
     def _content(self, parts: Sequence[str], most: int) -> bytes:
@@ -132,6 +135,14 @@ def front_matter(text: str, name: str) -> tuple[dict[str, str], str]:
     if not isinstance(values, dict):
         raise TextRefused(f"{name} is not used: its front matter has no names and values")
     return {str(key): _line(value) for key, value in values.items()}, body.partition("\n")[2]
+
+
+def _decoded(content: bytes, *, cut: bool) -> str:
+    """Decode a text; one that is cut may end within a character. Raises `NotText`."""
+    for spare in range(3 if cut else 0):
+        with suppress(NotText):
+            return decode_text(content[: len(content) - spare])
+    return decode_text(content[:-3] if cut else content)
 
 
 def _line(value: object) -> str:

@@ -2,7 +2,8 @@
 
 import glob
 import json
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any, Final, TypeAlias
@@ -53,6 +54,7 @@ _WHY_ONLY_PEOPLE: Final = {
 _SAID: Final = {"allow": "allows", "ask": "asks about", "deny": "denies"}
 
 _WILD: Final = frozenset("*?[")
+_FIRST_WILD: Final = re.compile(r"[*?\[]")
 
 _Specificity: TypeAlias = tuple[int, ...]
 
@@ -118,13 +120,27 @@ class Policy:
             return self._unresolved(call, risk, error)
         effects = replace(effects, pattern=self._pattern_for(call, effects))
         result = replace(self._result(call, risk, effects), effects=effects)
-        return self._doubted(call, result)
+        return self._guarded(call, risk, self._doubted(call, result))
+
+    def _guarded(self, call: ToolCall, risk: Risk, result: PolicyResult) -> PolicyResult:
+        """Let a person decide if a broken rule may be about a call."""
+        if result.effect == "deny":
+            return result
+        broken = next((n for n, _ in self._fitting(call, risk, result.effects, broken=True)), None)
+        if broken is None:
+            return result
+        because = f"rule {broken} can't be used, and may be about it: see /tools"
+        return replace(result, effect="ask", because=because, must_ask=True)
 
     def _unresolved(self, call: ToolCall, risk: Risk, error: Exception) -> PolicyResult:
         """Judge a call whose effects can't be found out: rules that deny effects may be about it."""
         why = f"what it would do can't be found out: {error}"
         effects = ToolEffects(anything=True, why=why, private=True)
-        about = [rule for rule in self.rules if rule.about_effects and _is_about(rule, call, risk)]
+        about = [
+            rule
+            for rule in self.rules
+            if rule.about_effects and not rule.broken and _is_about(rule, call, risk)
+        ]
         if any(rule.effect == "deny" for rule in about):
             return PolicyResult("deny", why, risk, effects=effects)
         result = self._result(call, risk, effects)
@@ -149,12 +165,7 @@ class Policy:
         return replace(result, must_ask=result.effect == "ask")
 
     def _result(self, call: ToolCall, risk: Risk, effects: ToolEffects) -> PolicyResult:
-        values = _Values(call, self.meanings if risk != "unknown" else _no_canonical_forms)
-        fitting = [
-            (number, rule)
-            for number, rule in enumerate(self.rules, 1)
-            if _fits(rule, call, risk, values) and _fits_effects(rule, call, effects)
-        ]
+        fitting = self._fitting(call, risk, effects, broken=False)
         if not fitting and call.tool in _WHY_ONLY_PEOPLE:
             return PolicyResult("ask", _WHY_ONLY_PEOPLE[call.tool], risk)
         if not fitting:
@@ -166,6 +177,19 @@ class Policy:
         return PolicyResult(
             rule.effect, describe(number, rule), risk, mixed=rule.mixed, exact=_is_exact(rule)
         )
+
+    def _fitting(
+        self, call: ToolCall, risk: Risk, effects: ToolEffects, *, broken: bool
+    ) -> list[tuple[int, Rule]]:
+        """Return the rules that match a call, by their numbers."""
+        values = _Values(call, self.meanings if risk != "unknown" else _no_canonical_forms)
+        return [
+            (number, rule)
+            for number, rule in enumerate(self.rules, 1)
+            if rule.broken is broken
+            and _fits(rule, call, risk, values)
+            and _fits_effects(rule, call, effects)
+        ]
 
     def is_covered(self, call: ToolCall, effects: ToolEffects, pattern: str) -> bool:
         risk = self.risk_of(kind_of(call.agent), call.tool)
@@ -236,34 +260,64 @@ _CAN: Final = {
 }
 
 
-def check_rules(rules: Sequence[Rule], known_tools: Sequence[str]) -> list[str]:
-    """Return one line for each mistake in rules. Servers' tools may be unknown."""
-    known = {*known_tools, *ONLY_PEOPLE_ALLOW}
+def check_tools(
+    rules: Sequence[Rule], known_tools: Collection[str], servers: Collection[str]
+) -> list[str]:
+    """Return one line for each rule about a tool that no agent can have.
+
+    The names of a server's tools are unknown until it starts, but they begin with its name.
+    """
     return [
-        f"rule {number}: {fault}"
+        f"rule {number}: there is no tool {rule.tool}"
         for number, rule in enumerate(rules, 1)
-        for fault in _faults(rule, known)
+        if not rule.broken
+        and not any(fnmatchcase(tool, rule.tool) for tool in known_tools)
+        and not any(_can_begin(rule.tool, f"{server}_") for server in servers)
     ]
 
 
-def _faults(rule: Rule, known: set[str]) -> list[str]:
-    faults: list[str] = []
-    patterns = {"tool": rule.tool, "agent": rule.agent}
-    patterns |= {f"arguments.{name}": pattern for name, pattern in rule.arguments.items()}
-    patterns |= rule.about_effects
-    for where, pattern in patterns.items():
+def _can_begin(pattern: str, beginning: str) -> bool:
+    """Whether a pattern can match a name with this beginning."""
+    found = _FIRST_WILD.search(pattern)
+    if found is None:
+        return pattern.startswith(beginning)
+    literal = pattern[: found.start()]
+    return literal.startswith(beginning) or beginning.startswith(literal)
+
+
+def broken_rule(rule: Rule, fields: Collection[str]) -> Rule:
+    """Return a rule without the conditions in these fields: it asks about all that it may be about.
+
+    One that allows has no effect at all.
+    """
+    if rule.effect == "allow":
+        return Rule("allow", tool="", broken=True)
+    valid = {
+        name: getattr(rule, name)
+        for name in ("tool", "agent", "risk", "arguments", "path", "command", "host")
+        if name not in fields
+    }
+    return Rule("deny", broken=True, **valid)
+
+
+def rule_faults(rule: Rule) -> list[tuple[str, str]]:
+    """Return the fields of a rule that can't be used, each with the reason."""
+    faults: list[tuple[str, str]] = []
+    patterns = [("tool", "tool", rule.tool), ("agent", "agent", rule.agent)]
+    patterns += [("arguments", f"arguments.{name}", each) for name, each in rule.arguments.items()]
+    patterns += [(name, name, pattern) for name, pattern in rule.about_effects.items()]
+    for field_name, where, pattern in patterns:
         if len(pattern) > LONGEST_PATTERN:
-            faults.append(f"{where} has more than {LONGEST_PATTERN} characters")
+            faults.append((field_name, f"{where} has more than {LONGEST_PATTERN} characters"))
         elif not pattern and where in ("tool", "agent"):
-            faults.append(f"{where} is empty and matches nothing; use * for any")
+            faults.append((field_name, f"{where} is empty and matches nothing; use * for any"))
         elif _has_open_bracket(pattern):
-            faults.append(f"{where}={pattern}: [ is not closed; write [[] for a literal [")
+            why = f"{where}={pattern}: [ is not closed; write [[] for a literal ["
+            faults.append((field_name, why))
     if rule.effect not in _SAID:
-        faults.append(f"effect is {rule.effect!r}; use allow, ask or deny")
+        faults.append(("effect", f"effect is {rule.effect!r}; use allow, ask or deny"))
     if rule.risk and rule.risk not in _WHY_ASKED:
-        faults.append(f"risk is {rule.risk!r}; use {', '.join(_WHY_ASKED)}")
-    if not faults and known and not any(fnmatchcase(tool, rule.tool) for tool in known):
-        faults.append(f"there is no tool {rule.tool}")
+        faults.append(("risk", f"risk is {rule.risk!r}; use {', '.join(_WHY_ASKED)}"))
     return faults
 
 
@@ -474,10 +528,10 @@ def path_rules(
         risks = {risk_of(tool) for tool in tools if fnmatchcase(tool, rule.tool)}
         if rule.risk:
             risks &= {rule.risk}
-        if rule.effect == "deny":
+        if rule.effect == "deny" and not rule.broken:
             for risk in risks & denied.keys():
                 denied[risk].append(pattern)
-        elif rule.effect == "ask" and "read" in risks and pattern != "*":
+        elif (rule.effect == "ask" or rule.broken) and "read" in risks and pattern != "*":
             asked.append(pattern)
     return PathRules(
         tuple(denied["read"]), tuple(denied["write"]), (*PRIVATE_FILES, *private, *asked)

@@ -1,13 +1,14 @@
-"""A client of a tool server on the MCP SDK, over stdio or HTTP."""
+"""A client of a tool server on the MCP SDK, over stdio, HTTP or server-sent events."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import httpx2
 from mcp import Client
 from mcp.client import ClientRequestContext
 from mcp.client.session import ElicitationFnT, SamplingFnT
+from mcp.client.sse import sse_client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import (
@@ -23,6 +24,9 @@ from genie_core.assistant.servers.long_results import LONGEST_MESSAGE, limit_std
 from genie_core.assistant.servers.stderr import ErrorLog
 
 limit_stdio()
+
+SSE_SILENCE: Final = 86_400.0
+"""Seconds without an event after which a connection counts as lost; many servers send none."""
 
 Elicitation: TypeAlias = Callable[[ElicitRequestParams], Awaitable[ElicitResult]]
 Sampling: TypeAlias = Callable[
@@ -43,7 +47,9 @@ def client_of(
     `elicit` and `sample` answer what the server asks for during a call. Nothing has a time limit:
     the caller sets one.
     """
-    streams: Any = _over_http(spec, auth) if spec.url else _over_stdio(spec, errors)
+    streams: Any = _over_stdio(spec, errors)
+    if spec.url:
+        streams = _over_sse(spec, auth) if spec.sse else _over_http(spec, auth)
     return Client(
         streams,
         mode="legacy" if spec.legacy else "auto",
@@ -94,4 +100,17 @@ async def _over_http(spec: ServerSpec, auth: httpx2.Auth | None) -> AsyncGenerat
             spec.url, http_client=http, max_sse_event_size=2 * LONGEST_MESSAGE
         ) as streams,
     ):
+        yield streams
+
+
+@asynccontextmanager
+async def _over_sse(spec: ServerSpec, auth: httpx2.Auth | None) -> AsyncGenerator[Any]:
+    make = limited_http(LONGEST_MESSAGE)
+    async with sse_client(
+        spec.url,
+        dict(spec.headers),
+        sse_read_timeout=SSE_SILENCE,
+        httpx_client_factory=make,
+        auth=auth,
+    ) as streams:
         yield streams

@@ -1,49 +1,33 @@
-"""Reading the `mcpServers` file that many programs share.
+"""Reading the file of tool servers that many programs share, usually `mcp.json`.
 
-Other top-level content belongs to other programs and is ignored. Inside a server, an unknown key is
-an error.
+A server that can't be used is left out with the reason, and the others stay. Comments and trailing
+commas are no mistakes, and other top-level content belongs to other programs.
 """
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 from genie_core.assistant.config import Sandbox
+from genie_core.assistant.servers.entries import Entry, Unusable, server_name
 from genie_core.assistant.servers.errors import ServersFileError
-
-LONGEST_NAME: Final = 32
+from genie_core.text.decoding import NotText, decode_text, plain_json
 
 _LARGEST: Final = 1_000_000
 _BLANK: Final = re.compile(r"[\s:,]*")
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
-_TABLES: Final = ("mcpServers", "servers")
-_STDIO: Final = ("command", "args", "env", "cwd", "sandbox")
-_HTTP: Final = ("url", "headers")
-_KNOWN: Final = ("type", *_STDIO, *_HTTP, "legacy", "disabled")
-_OTHERS: Final = frozenset(
-    {"alwaysAllow", "autoApprove", "description", "dev", "gallery", "timeout", "trust", "version"}
-)
-"""Keys of other programs that have no effect here; approval is up to our rules."""
-
-_TYPES: Final = {
-    "stdio": "command",
-    "http": "url",
-    "streamable-http": "url",
-    "streamableHttp": "url",
-}
+_TABLES: Final = ("mcpServers", "servers", "mcp", "context_servers")
+_LIKE_A_SERVER: Final = frozenset({"command", "url", "httpUrl", "serverUrl"})
 
 
 @dataclass(frozen=True, slots=True)
 class ServerSpec:
     """A tool server: a program to start, or the address of a running one.
 
-    `args`, `env`, `url` and `headers` may contain `${NAME}` placeholders and secrets, so `repr`
-    omits them. `line` is its first line in the file, from 1. With a `sandbox`, it starts only in one.
-    With `legacy`, it is spoken to by the protocol of 2025 even if it knows a later one.
+    Texts may contain `${NAME}` placeholders and secrets, so `repr` omits them.
     """
 
     name: str
@@ -54,66 +38,143 @@ class ServerSpec:
     url: str = field(default="", repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     sandbox: Sandbox | None = None
+    """It starts only in this one."""
     legacy: bool = False
+    """It is spoken to by the protocol of 2025 even if it knows a later one."""
+    sse: bool = False
+    """It is spoken to by the way over HTTP of 2024."""
+    only: tuple[str, ...] | None = None
+    """Patterns for the tools that agents get; None for all."""
+    without: tuple[str, ...] = ()
+    """Patterns for tools that agents don't get."""
     line: int = field(default=0, compare=False, repr=False)
+    """Its first line in the file, from 1."""
 
 
-def load_servers(file: Path | None, sandbox: Sandbox | None = None) -> dict[str, ServerSpec]:
-    """Read the enabled servers by name; none if there is no file.
+@dataclass(frozen=True, slots=True)
+class ServersFile:
+    """The servers of a file by name, and the reasons why others are left out.
 
-    `sandbox` is for those that ask for one; the default hides no folders of genie-tui.
-    Raises `ServersFileError` if the file can't be read or understood.
+    `names` are those of all servers, also of those that are off or left out.
+    """
+
+    servers: Mapping[str, ServerSpec] = field(default_factory=dict)
+    problems: tuple[ServersFileError, ...] = ()
+    names: tuple[str, ...] = ()
+
+
+def load_servers(
+    file: Path | None, sandbox: Sandbox | None = None, workspace: Path | None = None
+) -> ServersFile:
+    """Read the enabled servers; none if there is no file.
+
+    `sandbox` is for those that ask for one; the default hides no folders of genie-tui. `workspace`
+    fills in `${workspaceFolder}`.
     """
     if file is None or not file.exists():
-        return {}
-    text = _text(file)
-    table = _table(file, _parsed(file, text))
-    lines = _lines_of(text)
-    specs = {}
+        return ServersFile()
+    try:
+        text = plain_json(_text(file))
+        value, doubles = _parsed(file, text)
+        table = _table(file, value)
+    except ServersFileError as error:
+        return ServersFile(problems=(error,))
+    reader = _Reader(file, sandbox or Sandbox(), workspace, _inputs(value), _lines_of(text, value))
     for name, entry in table.items():
-        reader = _Reader(file, name, sandbox or Sandbox())
-        reader.check_name()
-        if (spec := reader.read(entry)) is not None:
-            specs[name] = replace(spec, line=lines[name])
-    _check_prefixes(file, list(specs))
-    return specs
+        reader.take(name, entry)
+    reader.check_prefixes()
+    return ServersFile(reader.specs, (*doubles, *reader.problems), tuple(reader.names))
 
 
 def _text(file: Path) -> str:
     try:
         if file.stat().st_size > _LARGEST:
             raise ServersFileError(file, "", f"it is larger than {_LARGEST // 1000} KB")
-        return file.read_text("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ServersFileError(file, "", "it is not UTF-8 text") from error
+        return decode_text(file.read_bytes())
+    except NotText as error:
+        raise ServersFileError(file, "", str(error)) from error
     except OSError as error:
         why = error.strerror or type(error).__name__
         raise ServersFileError(file, "", f"it can't be read: {why}") from error
 
 
-def _parsed(file: Path, text: str) -> object:
-    def without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        made = dict(pairs)
-        if len(made) < len(pairs):
-            keys = [key for key, _ in pairs]
-            double = next(key for key in keys if keys.count(key) > 1)
-            raise ServersFileError(file, "", f"{double!r} occurs twice")
-        return made
+def _parsed(file: Path, text: str) -> tuple[object, list[ServersFileError]]:
+    """Return the content, and a problem for each key that occurs twice: the last one counts."""
+    doubles: list[ServersFileError] = []
+
+    def noting_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        keys = [key for key, _ in pairs]
+        doubles.extend(
+            ServersFileError(file, "", f"{key!r} occurs twice, and the last one counts; remove one")
+            for key in dict.fromkeys(keys)
+            if keys.count(key) > 1
+        )
+        return dict(pairs)
 
     try:
-        return json.loads(text, object_pairs_hook=without_doubles)
+        return json.loads(text, object_pairs_hook=noting_doubles), doubles
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise ServersFileError(file, place, f"invalid JSON: {error.msg}") from error
-    except RecursionError as error:
-        raise ServersFileError(file, "", "it is nested too deeply") from error
+    except (RecursionError, ValueError) as error:
+        why = "nested too deeply" if isinstance(error, RecursionError) else "no valid JSON"
+        raise ServersFileError(file, "", f"it is {why}") from error
 
 
-def _lines_of(text: str) -> dict[str, int]:
+def _table(file: Path, value: object) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ServersFileError(file, "", "it must be an object with 'mcpServers'")
+    tables = [_at(value, path) for path in _paths(value)]
+    if tables:
+        return {name: entry for table in tables for name, entry in table.items()}
+    if wrong := next((key for key in _TABLES if key in value), None):
+        raise ServersFileError(file, wrong, "it must be an object with servers by name")
+    near = get_close_matches("mcpServers", value, n=1, cutoff=0.6)
+    found = f"; rename {near[0]!r}" if near else ""
+    raise ServersFileError(file, "", f"'mcpServers' is missing{found}")
+
+
+def _paths(value: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return where an object has its servers: in tables, or without one at the top."""
+    paths: list[tuple[str, ...]] = [
+        (key, "servers") if key == "mcp" and isinstance(value[key].get("servers"), dict) else (key,)
+        for key in _TABLES
+        if isinstance(value.get(key), dict)
+    ]
+    at_top = value and all(
+        isinstance(each, dict) and not _LIKE_A_SERVER.isdisjoint(each) for each in value.values()
+    )
+    return paths or ([()] if at_top else [])
+
+
+def _at(value: Any, path: tuple[str, ...]) -> Any:
+    for key in path:
+        value = value[key]
+    return value
+
+
+def _inputs(value: Any) -> dict[str, str | None]:
+    """Return the defaults of what VS Code would ask for, by id; keys have none."""
+    listed = value.get("inputs")
+    return {
+        each["id"]: each["default"]
+        for each in (listed if isinstance(listed, list) else ())
+        if isinstance(each, dict)
+        and isinstance(each.get("id"), str)
+        and isinstance(each.get("default"), str)
+        and each.get("password") is not True
+    }
+
+
+def _lines_of(text: str, value: Any) -> dict[str, int]:
     """Return the first line of each server in a valid text."""
-    top = dict(_members(text, 0))
-    table = next(top[key] for key in _TABLES if key in top)
-    return {name: text.count("\n", 0, start) + 1 for name, start in _members(text, table)}
+    lines: dict[str, int] = {}
+    for path in _paths(value):
+        start = 0
+        for key in path:
+            start = dict(_members(text, start))[key]
+        lines |= {name: text.count("\n", 0, at) + 1 for name, at in _members(text, start)}
+    return lines
 
 
 def _members(text: str, start: int) -> Iterator[tuple[str, int]]:
@@ -132,124 +193,91 @@ def _beyond(pattern: re.Pattern[str], text: str, place: int) -> int:
     return found.end() if found else place
 
 
-def _table(file: Path, value: object) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise ServersFileError(file, "", "it must be an object with 'mcpServers'")
-    key = next((each for each in _TABLES if each in value), None)
-    if key is None:
-        near = get_close_matches("mcpServers", value, n=1, cutoff=0.6)
-        found = f"; rename {near[0]!r}" if near else ""
-        raise ServersFileError(file, "", f"'mcpServers' is missing{found}")
-    if not isinstance(table := value[key], dict):
-        raise ServersFileError(file, key, "it must be an object with servers by name")
-    return table
-
-
-def _check_prefixes(file: Path, names: Sequence[str]) -> None:
-    """Check that no two servers can have a tool of the same name, as in a_b + c and a + b_c."""
-    for name in names:
-        if longer := next((each for each in names if each.startswith(f"{name}_")), None):
-            problem = f"{longer!r} begins with this name, so tools of both could have the same name"
-            better = longer.replace("_", "-")
-            raise ServersFileError(file, f"server {name!r}", f"{problem}; rename it to {better!r}")
-
-
-@dataclass(frozen=True, slots=True)
 class _Reader:
-    """Reads one server of a file."""
+    """Takes the entries of a file one by one."""
 
-    file: Path
-    name: str
-    sandbox: Sandbox
+    def __init__(
+        self,
+        file: Path,
+        sandbox: Sandbox,
+        workspace: Path | None,
+        inputs: Mapping[str, str | None],
+        lines: Mapping[str, int],
+    ) -> None:
+        self._file = file
+        self._sandbox = sandbox
+        self._workspace = workspace
+        self._inputs = inputs
+        self._lines = lines
+        self.specs: dict[str, ServerSpec] = {}
+        self.problems: list[ServersFileError] = []
+        self.names: list[str] = []
 
-    def check_name(self) -> None:
-        if not _NAME.fullmatch(self.name) or len(self.name) > LONGEST_NAME:
-            self._fail("", f"a name has at most {LONGEST_NAME} letters, digits, - and _")
-
-    def read(self, entry: object) -> ServerSpec | None:
-        if not isinstance(entry, dict):
-            self._fail("", "it must be an object")
-        if self._flag(entry, "disabled"):
-            return None
-        for key in entry:
-            self._check_key(key)
-        wanted = self._kind(entry)
-        other = _HTTP if wanted == "command" else _STDIO
-        if stray := next((key for key in other if key in entry), None):
-            self._fail(stray, f"only valid with {'a url' if wanted == 'command' else 'a command'}")
-        if wanted not in entry or not (value := self._word(entry, wanted).strip()):
-            self._fail(wanted, "it is missing")
-        legacy = self._flag(entry, "legacy")
-        if wanted == "url":
-            if "${" not in value and not value.startswith(("http://", "https://")):
-                self._fail("url", "it must begin with http:// or https://")
-            headers = self._words(entry, "headers")
-            return ServerSpec(self.name, url=value, headers=headers, legacy=legacy)
-        return ServerSpec(
-            self.name,
-            value,
-            self._list(entry, "args"),
-            self._words(entry, "env"),
-            self._folder(entry),
-            sandbox=self.sandbox if self._flag(entry, "sandbox") else None,
-            legacy=legacy,
-        )
-
-    def _check_key(self, key: str) -> None:
-        if key in _KNOWN or key in _OTHERS:
-            return
-        near = get_close_matches(key, _KNOWN, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(_KNOWN)}"
-        self._fail(key, f"unknown key; {hint}")
-
-    def _kind(self, entry: dict[str, Any]) -> str:
-        if "type" not in entry:
-            return "url" if "url" in entry and "command" not in entry else "command"
-        kind = self._word(entry, "type")
-        if kind not in _TYPES:
-            self._fail("type", f"{kind!r} is not stdio, http or streamable-http")
-        return _TYPES[kind]
-
-    def _folder(self, entry: dict[str, Any]) -> str:
-        """Resolve a folder relative to the file."""
-        if not (given := self._word(entry, "cwd") if "cwd" in entry else ""):
-            return ""
+    def take(self, written: str, value: object) -> None:
         try:
-            return str(self.file.parent.absolute() / Path(given).expanduser())
-        except RuntimeError:  # unknown user
-            self._fail("cwd", f"{given!r} names no home folder")
+            name = self._new_name(written)
+            entry = Entry(value, self._inputs, self._workspace)
+            if not entry.is_off:
+                self.specs[name] = replace(self._spec(name, entry), line=self._lines[written])
+        except Unusable as error:
+            self._leave_out(written, error, self._lines[written])
 
-    def _word(self, entry: dict[str, Any], key: str) -> str:
-        value = entry[key]
-        if not isinstance(value, str) or "\0" in value:
-            self._fail(key, "it must be text")
-        return value
+    def _new_name(self, written: str) -> str:
+        name = server_name(written)
+        if name in self.names:
+            raise Unusable("", f"another server is called {name!r}, too; rename one of them")
+        self.names.append(name)
+        return name
 
-    def _list(self, entry: dict[str, Any], key: str) -> tuple[str, ...]:
-        value = entry.get(key, [])
-        if not isinstance(value, list) or not all(map(_is_text, value)):
-            self._fail(key, "it must be a list of texts")
-        return tuple(value)
+    def check_prefixes(self) -> None:
+        """Leave out servers that can have a tool of the same name as another, as a_b + c and a + b_c."""
+        for name, spec in list(self.specs.items()):
+            if shorter := next((each for each in self.names if name.startswith(f"{each}_")), None):
+                problem = (
+                    f"its tools could have the names of those of {shorter!r}; "
+                    f"rename it to {name.replace('_', '-')!r}"
+                )
+                del self.specs[name]
+                self._leave_out(name, Unusable("", problem), spec.line)
 
-    def _words(self, entry: dict[str, Any], key: str) -> dict[str, str]:
-        value = entry.get(key, {})
-        if not isinstance(value, dict):
-            self._fail(key, "it must be an object with texts")
-        for name, each in value.items():
-            if not _is_text(each) or not name or "\0" in name or "=" in name:
-                self._fail(f"{key}.{name}", "name and value must be text; put numbers in quotes")
-        return value
+    def _leave_out(self, name: str, error: Unusable, line: int) -> None:
+        place = f"line {line}, server {name!r}" + (f", {error.key!r}" if error.key else "")
+        self.problems.append(ServersFileError(self._file, place, error.problem, name))
 
-    def _flag(self, entry: dict[str, Any], key: str) -> bool:
-        value = entry.get(key, False)
-        if not isinstance(value, bool):
-            self._fail(key, "it must be true or false")
-        return value
+    def _spec(self, name: str, entry: Entry) -> ServerSpec:
+        entry.check_keys()
+        kind = entry.kind
+        if not (value := entry.word(kind)):
+            near = entry.like(kind)
+            raise Unusable(kind, f"it is missing{f'; rename {near!r}' if near else ''}")
+        only = entry.words("only") if entry.has("only") else None
+        common = ServerSpec(
+            name,
+            legacy=entry.flag("legacy"),
+            only=None if only and "*" in only else only,
+            without=entry.words("without"),
+        )
+        if kind == "command":
+            return replace(
+                common,
+                command=value,
+                args=entry.words("args"),
+                env=entry.table("env"),
+                cwd=self._folder(entry.word("cwd")),
+                sandbox=self._sandbox if entry.flag("sandbox") else None,
+            )
+        if "${" not in value and not value.startswith(("http://", "https://")):
+            raise Unusable("url", "it must begin with http:// or https://")
+        if entry.flag("sandbox"):
+            raise Unusable("sandbox", "only a server with a command can have one; remove it")
+        headers, sse = entry.table("headers"), entry.is_sse
+        return replace(common, url=value, headers=headers, sse=sse, legacy=common.legacy or sse)
 
-    def _fail(self, key: str, problem: str) -> NoReturn:
-        place = f"server {self.name!r}" + (f", {key!r}" if key else "")
-        raise ServersFileError(self.file, place, problem)
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and "\0" not in value
+    def _folder(self, given: str) -> str:
+        """Resolve a folder relative to the file."""
+        if not given or given.startswith("${"):
+            return given
+        try:
+            return str(self._file.parent.absolute() / Path(given).expanduser())
+        except RuntimeError as error:  # unknown user
+            raise Unusable("cwd", f"{given!r} names no home folder") from error

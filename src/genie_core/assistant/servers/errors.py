@@ -14,13 +14,14 @@ from genie_core.assistant.errors import AssistantError
 
 
 class ServersFileError(AssistantError):
-    """The file can't be used; `place` is a server and key, a line and column, or empty."""
+    """A server is left out, or with an empty `server` the file; `place` is where in the file."""
 
-    def __init__(self, file: Path, place: str, problem: str) -> None:
+    def __init__(self, file: Path, place: str, problem: str, server: str = "") -> None:
         super().__init__(file, place, problem)
         self.file = file
         self.place = place
         self.problem = problem
+        self.server = server
 
     def __str__(self) -> str:
         place = f", {self.place}" if self.place else ""

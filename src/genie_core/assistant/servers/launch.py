@@ -73,9 +73,9 @@ def lacks(
     if missing or spec.url:
         return
     filled = filled_in(spec, keys.get)
-    folder = Path(spec.cwd or ".")
+    folder = Path(filled.cwd or ".")
     if not folder.is_dir():
-        yield ServerError(spec.name, f"has a cwd that is not a folder: {spec.cwd}")
+        yield ServerError(spec.name, f"has a cwd that is not a folder: {filled.cwd}")
         return
     if problem := _program_fault(filled, env):
         yield ServerError(spec.name, problem)
@@ -122,6 +122,8 @@ def filled_in(spec: ServerSpec, find: Find) -> ServerSpec:
 
     return replace(
         spec,
+        command=fill("command", spec.command),
+        cwd=fill("cwd", spec.cwd),
         args=tuple(fill("args", each) for each in spec.args),
         env=fill_all("env", spec.env),
         url=fill("url", spec.url),
@@ -131,7 +133,8 @@ def filled_in(spec: ServerSpec, find: Find) -> ServerSpec:
 
 def missing_values(spec: ServerSpec, find: Find) -> Iterator[MissingValue]:
     """Yield an error for each placeholder without value and default."""
-    texts = [("args", each) for each in spec.args] + [("url", spec.url)]
+    texts = [("command", spec.command), ("cwd", spec.cwd), ("url", spec.url)]
+    texts += [("args", each) for each in spec.args]
     texts += [(f"env.{name}", each) for name, each in spec.env.items()]
     texts += [(f"headers.{name}", each) for name, each in spec.headers.items()]
     for key, text in texts:

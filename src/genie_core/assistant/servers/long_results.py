@@ -15,6 +15,8 @@ import mcp.client.stdio
 from anyio.streams.text import TextReceiveStream
 from pydantic_core import from_json, to_json
 
+from genie_core.assistant.servers.listed_tools import repaired
+
 log = logging.getLogger(__name__)
 
 LONGEST_MESSAGE: Final = 8_000_000
@@ -52,7 +54,8 @@ class LongMessage:
         kept, size, end = bytes(self._kept), self.size, self._end
         self._kept, self.size, self._end = bytearray(), 0, b""
         if size <= self._longest:
-            return kept
+            begin = len(prefix) if kept.startswith(prefix) else 0
+            return kept[:begin] + repaired(kept[begin:])
         whole = kept.removeprefix(prefix)
         return prefix + shortened(whole, end, size) if whole != kept or not prefix else b""
 

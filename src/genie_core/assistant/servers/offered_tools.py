@@ -3,10 +3,15 @@
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from pydantic_core import to_json
 
+from genie_core.assistant.servers.config_file import ServerSpec
+from genie_core.assistant.servers.listed_tools import UNUSABLE
+from genie_core.assistant.servers.registry import ServerConnection
 from genie_core.assistant.tools.catalog import RISKS
 from genie_core.room.engine.effects import CLAIMS_TO_DESTROY
 from genie_core.room.engine.policy import ONLY_PEOPLE_ALLOW
@@ -26,16 +31,41 @@ LONGEST_SCHEMA: Final = 50_000
 """Characters of a tool's argument schema, which is also part of every model request."""
 
 
-def offered(server: str, schemas: Mapping[str, Any], *, quietly: bool = False) -> list[str]:
-    """Return the names of the tools to offer to models; report the others in the run."""
-    fit = [name for name, each in schemas.items() if _is_fit(each)]
-    if len(fit) < len(schemas) and not quietly:
-        doing(
-            "note",
-            f"tool server {server}: {len(schemas) - len(fit)} of its {len(schemas)} tools "
-            "are not offered: their schemas are too long",
-        )
-    return fit
+@dataclass(frozen=True, slots=True)
+class ListedTool:
+    """The schema and `_meta` of a tool as its server lists it."""
+
+    schema: Any
+    meta: Mapping[str, Any] | None = None
+
+    @property
+    def problem(self) -> str:
+        """Why it can't be offered to models; empty if it can."""
+        if why := (self.meta or {}).get(UNUSABLE):
+            return str(why)
+        return "" if _is_fit(self.schema) else "its schema is too long"
+
+
+def offered(
+    spec: ServerSpec,
+    tools: Mapping[str, ListedTool],
+    connection: ServerConnection,
+    *,
+    quietly: bool = False,
+) -> list[str]:
+    """Return the names of the tools to offer to models; report unusable ones once in the run."""
+    wanted = {name: tool for name, tool in tools.items() if _is_wanted(spec, name)}
+    problems = {name: each.problem for name, each in wanted.items() if each.problem}
+    connection.unusable(problems)
+    for name, problem in problems.items() if not quietly else ():
+        doing("note", f"tool server {spec.name}: its tool {name!r} is not offered: {problem}")
+    return [name for name in wanted if name not in problems]
+
+
+def _is_wanted(spec: ServerSpec, tool: str) -> bool:
+    """Whether the lists of the server's entry let agents have a tool."""
+    is_listed = spec.only is None or any(fnmatchcase(tool, each) for each in spec.only)
+    return is_listed and not any(fnmatchcase(tool, each) for each in spec.without)
 
 
 def claim_of(annotations: Mapping[str, Any] | None) -> str:

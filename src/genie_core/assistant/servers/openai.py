@@ -29,6 +29,7 @@ from genie_core.assistant.servers.offered_tools import (
     LONGEST_DESCRIPTION,
     LONGEST_TEXT,
     RESERVED,
+    ListedTool,
     claim_of,
     cut,
     offered,
@@ -106,7 +107,10 @@ class ConfiguredServer(WatchedServer):
         agent: AgentBase | None = None,
     ) -> list[Tool]:
         tools = {each.name: each for each in await self._listed()}
-        fit = offered(self.name, {name: each.input_schema for name, each in tools.items()})
+        listed_tools = {
+            name: ListedTool(each.input_schema, each.meta) for name, each in tools.items()
+        }
+        fit = offered(self._spec, listed_tools, self._connection)
         names = public_names(self.name, fit, RESERVED)
         self._names |= names
         self._connection.claims({name: _claim(tools[own]) for name, own in names.items()})

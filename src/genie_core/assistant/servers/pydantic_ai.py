@@ -4,10 +4,10 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Final, Self, TextIO
+from typing import Any, Final, Self, TextIO, TypeAlias
 
 import httpx2
-from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
+from fastmcp.client.transports import SSETransport, StdioTransport, StreamableHttpTransport
 from mcp import MCPError
 from pydantic_ai.exceptions import ModelRetry, ToolFailed
 from pydantic_ai.mcp import MCPToolset
@@ -21,7 +21,7 @@ from genie_core.agent.provider.pydantic_ai.servers import ToleratedServer
 from genie_core.agent.provider.server_outages import START_TIMEOUT
 from genie_core.assistant.servers import launch
 from genie_core.assistant.servers.calls import CallsInProgress, CallTimeout
-from genie_core.assistant.servers.client import elicitation_callback, sampling_callback
+from genie_core.assistant.servers.client import SSE_SILENCE, elicitation_callback, sampling_callback
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.elicitation import elicit
 from genie_core.assistant.servers.long_results import LONGEST_MESSAGE, limited_http
@@ -30,6 +30,7 @@ from genie_core.assistant.servers.offered_tools import (
     LONGEST_DESCRIPTION,
     LONGEST_TEXT,
     RESERVED,
+    ListedTool,
     claim_of,
     cut,
     offered,
@@ -58,8 +59,15 @@ def server_toolset(
     login of one on HTTP.
     """
     _silence_fastmcp()
-    transport: _QuietTransport | StreamableHttpTransport
-    if spec.url:
+    transport: _Transport
+    if spec.sse:
+        transport = SSETransport(
+            _UNKNOWN_YET,
+            auth=auth,
+            sse_read_timeout=SSE_SILENCE,
+            httpx_client_factory=limited_http(LONGEST_MESSAGE),
+        )
+    elif spec.url:
         transport = StreamableHttpTransport(
             _UNKNOWN_YET,
             auth=auth,
@@ -133,6 +141,9 @@ class _QuietTransport(StdioTransport):
         return self._errors.last_line
 
 
+_Transport: TypeAlias = _QuietTransport | StreamableHttpTransport | SSETransport
+
+
 @dataclass
 class _ConfiguredServer(WrapperToolset[Any]):
     """Fills in placeholders at the start and gives tools their public names.
@@ -143,7 +154,7 @@ class _ConfiguredServer(WrapperToolset[Any]):
 
     spec: ServerSpec
     keys: Mapping[str, str] = field(repr=False)
-    transport: _QuietTransport | StreamableHttpTransport = field(repr=False)
+    transport: _Transport = field(repr=False)
     connection: ServerConnection = field(repr=False)
     calls: CallsInProgress = field(repr=False)
     names: dict[str, str] = field(default_factory=dict)
@@ -163,22 +174,22 @@ class _ConfiguredServer(WrapperToolset[Any]):
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
         tools = await super().get_tools(ctx)
-        schemas = {name: tool.tool_def.parameters_json_schema for name, tool in tools.items()}
+        listed = {name: _listed(tool) for name, tool in tools.items()}
         quietly = self.reported_run == ctx.run_id
         self.reported_run = ctx.run_id
-        fit = offered(self.spec.name, schemas, quietly=quietly)
+        fit = offered(self.spec, listed, self.connection, quietly=quietly)
         names = public_names(self.spec.name, fit, RESERVED)
         self.names |= names
         self.connection.claims({name: _claim(tools[its_name]) for name, its_name in names.items()})
-        listed = {name: self._renamed(tools[its_name], name) for name, its_name in names.items()}
+        public = {name: self._renamed(tools[its_name], name) for name, its_name in names.items()}
         if self.server.capabilities.resources:
             ours = await _RESOURCE_TOOLS.get_tools(ctx)
-            public = public_names(self.spec.name, ours, RESERVED)
-            self.resources = {name: tool for name, tool in public.items() if name not in listed}
-            listed |= {
+            named = public_names(self.spec.name, ours, RESERVED)
+            self.resources = {name: tool for name, tool in named.items() if name not in public}
+            public |= {
                 name: self._renamed(ours[tool], name) for name, tool in self.resources.items()
             }
-        return listed
+        return public
 
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
@@ -222,7 +233,7 @@ class _ConfiguredServer(WrapperToolset[Any]):
             raise ToolFailed(cut(str(error))) from error
 
     def _prepare(self, spec: ServerSpec) -> None:
-        if isinstance(self.transport, StreamableHttpTransport):
+        if not isinstance(self.transport, _QuietTransport):
             self.transport.url, self.transport.headers = spec.url, dict(spec.headers)
         else:
             self.transport.command, self.transport.args = spec.command, list(spec.args)
@@ -232,6 +243,12 @@ class _ConfiguredServer(WrapperToolset[Any]):
         about = cut(tool.tool_def.description or "", LONGEST_DESCRIPTION)
         definition = replace(tool.tool_def, name=name, description=about or None)
         return replace(tool, toolset=self, tool_def=definition)
+
+
+def _listed(tool: ToolsetTool[Any]) -> ListedTool:
+    return ListedTool(
+        tool.tool_def.parameters_json_schema, (tool.tool_def.metadata or {}).get("meta")
+    )
 
 
 def _claim(tool: ToolsetTool[Any]) -> str:

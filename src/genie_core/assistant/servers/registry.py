@@ -6,6 +6,7 @@ from typing import Final
 
 from genie_core.agent.provider.server_outages import Paused
 from genie_core.assistant.servers.config_file import ServerSpec
+from genie_core.assistant.servers.errors import ServersFileError
 from genie_core.privacy.redaction import mask_known
 from genie_core.room.engine.controls import PromptInfo, ServerInfo, ServerState, ToolInfo
 
@@ -27,14 +28,21 @@ class ServerRegistry:
     """
 
     def __init__(
-        self, servers: Sequence[ServerSpec], clock: Callable[[], float] = time.monotonic
+        self,
+        servers: Sequence[ServerSpec],
+        clock: Callable[[], float] = time.monotonic,
+        left_out: Sequence[ServersFileError] = (),
     ) -> None:
+        self._left_out = [
+            ServerInfo(each.server or each.file.name, "left out", detail=str(each))
+            for each in left_out
+        ]
         self._servers = {server.name: _Server(server.name, clock) for server in servers}
 
     @property
     def servers(self) -> Sequence[ServerInfo]:
-        """All servers, in the order of the file."""
-        return tuple(server.info for server in self._servers.values())
+        """All servers, in the order of the file, and then those that are left out."""
+        return (*(server.info for server in self._servers.values()), *self._left_out)
 
     @property
     def tools(self) -> Sequence[ToolInfo]:
@@ -70,6 +78,7 @@ class _Server:
         self.tools: tuple[ToolInfo, ...] = ()
         self.claims: dict[str, str] = {}
         self.left_out = 0
+        self.unusable: dict[str, str] = {}
         self.prompts: tuple[PromptInfo, ...] | None = None
         self.resources: tuple[str, ...] = ()
         self.states: dict[ServerConnection, ServerState] = {}
@@ -85,10 +94,19 @@ class _Server:
             self.name,
             self._state,
             len(self.usable),
-            f"{self._problem}; its last output: {self._hint}" if self._hint else self._problem,
+            self._detail,
             self.retry_in if self._problem else None,
             self.left_out if self.usable else 0,
         )
+
+    @property
+    def _detail(self) -> str:
+        """Say why it is down, or which of its tools can't be used."""
+        if self._problem:
+            hint = f"; its last output: {self._hint}" if self._hint else ""
+            return f"{self._problem}{hint}"
+        listed = "; ".join(f"{name}: {why}" for name, why in self.unusable.items())
+        return mask_known(f"left out: {listed}") if listed else ""
 
     @property
     def _state(self) -> ServerState:
@@ -182,6 +200,10 @@ class ServerConnection:
     def claims(self, claims: Mapping[str, str]) -> None:
         """Record what the server claims about its tools, by their public names."""
         self._server.claims = dict(claims)
+
+    def unusable(self, problems: Mapping[str, str]) -> None:
+        """Record which tools can't be used and why, by the server's own names."""
+        self._server.unusable = dict(problems)
 
     def down(self, reason: str) -> None:
         """Record a failure and pause the server. Counts once until the connection works again."""

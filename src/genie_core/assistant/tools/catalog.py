@@ -21,7 +21,7 @@ from genie_core.assistant.tools.shell.command import Commands
 from genie_core.assistant.tools.shell.jobs import Jobs
 from genie_core.assistant.tools.time.dates import Dates
 from genie_core.assistant.tools.web.fetch import Web
-from genie_core.room.engine.policy import Risk
+from genie_core.room.engine.policy import ONLY_PEOPLE_ALLOW, Risk
 
 CHAT_TOOLS: Final = ("search_chat", "summarise_chat")
 ROOM_TOOLS: Final = ("search_rooms",)
@@ -54,6 +54,11 @@ RISKS: Final[Mapping[str, Risk]] = {
     **dict.fromkeys(WEB_TOOLS, "network"),
 }
 """The highest risk of each built-in tool, by name."""
+
+
+def known_tools() -> set[str]:
+    """Return the names of all tools that a rule can be about, without those of tool servers."""
+    return {*RISKS, *ONLY_PEOPLE_ALLOW, "acp_execute"}
 
 
 def available(

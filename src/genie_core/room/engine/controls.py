@@ -11,7 +11,7 @@ from genie_core.runtime.progress import Usage
 ARGUMENTS: Final = "$ARGUMENTS"
 """Stands in a command's text for what is typed after the command."""
 
-ServerState: TypeAlias = Literal["idle", "starting", "ready", "down"]
+ServerState: TypeAlias = Literal["idle", "starting", "ready", "down", "left out"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class ToolInfo:
 
 @dataclass(frozen=True, slots=True)
 class ServerInfo:
-    """A tool server. `detail` is the reason why it is down; `retry_in` is in seconds.
+    """A tool server. `detail` is the reason why it is down or left out; `retry_in` is in seconds.
 
     `left_out` of its tools are not offered to the model, which takes no more.
     """
@@ -151,6 +151,10 @@ class EngineControls(Protocol):
 
     @property
     def servers(self) -> Sequence[ServerInfo]: ...
+
+    @property
+    def problems(self) -> Sequence[str]:
+        """Why parts of the settings, and texts for agents, are left out; one line each."""
 
     @property
     def prompts(self) -> Sequence[PromptInfo]:

@@ -38,6 +38,7 @@ from genie_core.serve.stores.store import (
 from genie_core.sessions.log.format import Damaged, decode_line, encode_line
 from genie_core.storage.atomic import create_file, write_whole
 from genie_core.storage.blobs import check_digest
+from genie_core.text.decoding import decode_text
 
 with imports_of("serve"):
     import asyncpg
@@ -717,7 +718,7 @@ class _Password:
         self._path = path
 
     def __call__(self) -> str:
-        password = self._path.read_text().rstrip("\r\n")
+        password = decode_text(self._path.read_bytes()).rstrip("\r\n")
         know([password])
         return password
 

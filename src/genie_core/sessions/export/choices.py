@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 from genie_core.errors import GenieError
 from genie_core.room.protocol.events import Event
 from genie_core.storage.errors import disk_access
+from genie_core.text.decoding import NotText, decode_text
 
 HIDDEN: Final = "▇▇▇"
 """Replaces what is redacted."""
@@ -148,9 +149,9 @@ def read_redactions(path: Path) -> tuple[re.Pattern[str], ...]:
     if len(data) > REDACTIONS_BYTES:
         raise BadRedactions(path, f"it is over {REDACTIONS_BYTES:,} bytes long")
     try:
-        lines = data.decode().splitlines()
-    except UnicodeDecodeError:
-        raise BadRedactions(path, "it is not text in UTF-8") from None
+        lines = decode_text(data).splitlines()
+    except NotText as error:
+        raise BadRedactions(path, str(error)) from None
     found = [
         _redaction(path, number, line.strip())
         for number, line in enumerate(lines, 1)

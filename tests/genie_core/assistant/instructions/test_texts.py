@@ -75,7 +75,7 @@ def test_a_long_text_is_cut_and_says_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"\0\1\2", b"\xff\xfe\xfa"])
 def test_what_is_no_text_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "AGENTS.md").write_bytes(content)
-    with pytest.raises(TextRefused, match="no UTF-8 text"):
+    with pytest.raises(TextRefused, match=r"not UTF-8 text.*; save it as UTF-8"):
         of_workspace(tmp_path).read("AGENTS.md")
 
 

@@ -14,7 +14,10 @@ from genie_core.assistant.policy.policy import (
     OTHER_ROOMS,
     READS,
     Policy,
-    check_rules,
+    broken_rule,
+    check_tools,
+    path_rules,
+    rule_faults,
 )
 from genie_core.room.engine.effects import UNKNOWN_EFFECTS
 from genie_core.room.engine.policy import EXCEED_BUDGET, Effect, Risk, ToolCall
@@ -200,10 +203,42 @@ def test_a_result_names_its_rule() -> None:
     )
 
 
+@pytest.mark.parametrize("effect", ["deny", "ask"])
+def test_broken_rule_asks_about_all_it_may_mean(effect: Effect) -> None:
+    allow = Rule("allow", "read_file", arguments={"path": "a/b/c.txt"}, mixed=True)
+    for condition in ("tool", "path", "arguments"):
+        written = Rule(effect, "read_file", path="*.env", arguments={"path": "*.env"})
+        rules = [allow, broken_rule(written, ["tool", "path", "arguments", condition])]
+        call = ToolCall("ann", "system", "read_file", {"path": "a/b/c.txt"})
+        result = Policy(rules, risk_of).evaluate(call)
+        assert (result.effect, result.must_ask) == ("ask", True)
+        assert result.because == "rule 2 can't be used, and may be about it: see /tools"
+
+
+def test_broken_rule_leaves_other_calls_alone() -> None:
+    broken = broken_rule(Rule("deny", "write_file"), ["path"])
+    assert judged(broken, tool="read_file") == "allow"
+    assert judged(broken, Rule("allow", "write_file"), tool="write_file") == "ask"
+    assert judged(broken, Rule("deny", "write_file"), tool="write_file") == "deny"
+
+
+def test_broken_rule_that_allows_has_no_effect() -> None:
+    broken = broken_rule(Rule("allow", "*", path="*"), [])
+    assert judged(broken, tool="write_file") == "ask"
+    assert judged(broken, Rule("deny", "read_file"), tool="read_file") == "deny"
+    assert judged(broken, tool="read_file") == "allow"
+
+
+def test_files_of_a_broken_rule_are_private_to_searches() -> None:
+    broken = broken_rule(Rule("deny", path="*.plan"), ["tool"])
+    found = path_rules([broken], "system", lambda _: "read", ["read_file"])
+    assert "*.plan" in found.private
+    assert found.unread == ()
+
+
 def test_faults_in_rules_are_found() -> None:
     rules = [
         Rule("allow", "run_command", arguments={"command": "git *"}),
-        Rule("ask", "run_comand"),
         Rule("deny", "*", "x" * 401),
         Rule("deny", "run_command", risk="danger"),
         Rule("deny", "run_command", arguments={"command": "a[b"}),
@@ -212,21 +247,43 @@ def test_faults_in_rules_are_found() -> None:
         Rule("ask", EXCEED_BUDGET),
         Rule("ask", "[]]*", arguments={"command": "[!]]"}),
     ]
-    lines = check_rules(rules, ["run_command", "read_file"])
+    lines = [
+        f"rule {number}: {fault}"
+        for number, rule in enumerate(rules, 1)
+        for _, fault in rule_faults(rule)
+    ]
     for line, part in zip(
         lines,
         [
-            "rule 2: there is no tool run_comand",
-            "rule 3: agent has more than 400 characters",
-            "rule 4: risk is 'danger'",
-            "rule 5: arguments.command=a[b",
-            "rule 6: effect is 'never'",
-            "rule 7: tool is empty",
-            "rule 9: there is no tool",
+            "rule 2: agent has more than 400 characters",
+            "rule 3: risk is 'danger'",
+            "rule 4: arguments.command=a[b",
+            "rule 5: effect is 'never'",
+            "rule 6: tool is empty",
         ],
         strict=True,
     ):
         assert line.startswith(part)
+
+
+@pytest.mark.parametrize(
+    ("tool", "is_known"),
+    [
+        ("read_file", True),
+        ("read_*", True),
+        ("*", True),
+        ("git_*", True),
+        ("git_log", True),
+        ("gi*", True),
+        ("[gh]it_*", True),
+        ("git", False),
+        ("gits_*", False),
+        ("run_comand", False),
+    ],
+)
+def test_tools_of_rules_are_known(tool: str, is_known: bool) -> None:
+    found = check_tools([Rule("ask"), Rule("ask", tool)], ["read_file"], ["git"])
+    assert found == ([] if is_known else [f"rule 2: there is no tool {tool}"])
 
 
 # -- properties

@@ -39,6 +39,7 @@ class Bench:
     )
     tools: Sequence[ToolInfo] = ()
     servers: Sequence[ServerInfo] = ()
+    problems: Sequence[str] = ()
     files: Sequence[str] = ()
     allowance = Allowance()
     model = "openai:[big]"
