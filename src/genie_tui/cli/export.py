@@ -5,10 +5,11 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, BinaryIO, TextIO, cast
+from typing import IO, TYPE_CHECKING, BinaryIO, Final, TextIO, cast
 
 from genie_core.errors import GenieError
 from genie_core.sessions.errors import NotImportable
@@ -19,11 +20,18 @@ from genie_core.settings.model import default_name as default_name_of_person
 from genie_core.storage.atomic import make_private_folder, reason
 from genie_core.storage.errors import disk_access
 from genie_core.text.format import counted
+from genie_core.text.safe import quoted_line
 from genie_tui.cli.output import safe_line
 
 if TYPE_CHECKING:
     from genie_core.sessions.export.choices import Choices
+    from genie_core.sessions.importers.history import LeftOut
+    from genie_core.sessions.importers.writer import ImportedRoom, ImportReport
     from genie_core.sessions.session import SavedSession
+
+QUOTED_CHARS: Final = 60
+NAMED: Final = 5
+"""Entries beside all conversations that are named for each reason why they are left out."""
 
 
 class NotAFolder(GenieError):
@@ -155,17 +163,50 @@ def _import_history(
         catalog = Catalog(locations.sessions)
         report = write_rooms(catalog, export.histories, me, time.time(), as_copy=options.as_copy)
     for room in report.rooms:
-        shown = room.saved.metadata.shown_title
-        answers = f", {counted(room.answers, 'answer')}" if room.answers else ""
-        out.write(f"{safe_line(shown)!r} is here now: {safe_line(room.saved.id)}")
-        out.write(f" ({counted(room.messages, 'message')}{answers})\n")
-    left = sum((room.left for room in report.rooms), export.left)
-    _tell([f"left out: {count:,} × {kind}" for kind, count in left.most_common()])
-    _tell([f"{title!r} was imported before; --as-copy imports it again" for title in report.known])
-    _tell([f"{title!r} has no message and is left out" for title in report.empty])
-    if not (report.rooms or report.known):
+        _show_room(room, out)
+    _tell(_left_lines(report))
+    _tell(
+        f"{title!r} was imported before and has nothing new; --as-copy imports it again"
+        for title in report.known
+    )
+    _tell(
+        f"{title!r} has {counted(count, 'new message')}, but {why}"
+        for title, count, why in report.waiting
+    )
+    if not (report.rooms or report.known or report.waiting):
         raise NotImportable(options.file, "it has no conversation with a message")
     return 0
+
+
+def _show_room(room: "ImportedRoom", out: TextIO) -> None:
+    title = safe_line(room.saved.metadata.shown_title)
+    parts = (room.messages, "message"), (room.answers, "answer"), (room.edits, "edit")
+    counts = ", ".join(counted(count, what) for count, what in parts if count)
+    if room.is_new:
+        out.write(f"{title!r} is here now: {safe_line(room.saved.id)} ({counts})\n")
+    else:
+        out.write(f"{title!r} was here and has more now: {safe_line(room.saved.id)} ({counts})\n")
+
+
+def _left_lines(report: "ImportReport") -> Iterator[str]:
+    """Yield lines about what was left out: of each room, of conversations without one, and beside."""
+    from genie_core.sessions.importers.writer import left_line
+
+    for room in report.rooms:
+        if room.left:
+            title, path = room.saved.metadata.shown_title, room.left_path
+            see = f"; their words are in {short_path(path)}" if path.exists() else ""
+            yield f"left out of {title!r}: {left_line(room.left)}{see}"
+    for title in report.empty:
+        yield f"{title!r} has no message and is left out"
+    for kind, listed in groupby(sorted(report.left, key=_reason_of), _reason_of):
+        texts = [quoted_line(each.text[:QUOTED_CHARS]) for each in listed]
+        more = f" and {len(texts) - NAMED:,} more" if len(texts) > NAMED else ""
+        yield f"left out: {len(texts):,} × {kind}: {'; '.join(texts[:NAMED])}{more}"
+
+
+def _reason_of(left: "LeftOut") -> str:
+    return left.reason
 
 
 def _form(options: argparse.Namespace) -> ExportFormat:
@@ -183,7 +224,7 @@ def _with_attachments(options: argparse.Namespace) -> bool:
     return bool(options.attachments) or (is_zip and _form(options) is ExportFormat.LINES)
 
 
-def _tell(notes: list[str]) -> None:
+def _tell(notes: Iterable[str]) -> None:
     """Print notes to the standard error output."""
     sys.stderr.writelines(f"note: {safe_line(note)}\n" for note in notes)
 

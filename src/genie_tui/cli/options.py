@@ -874,7 +874,7 @@ def _add_export(add: AddPart) -> None:
         "zip archive or a folder",
     )
     taking.add_argument(
-        "--as-copy", action="store_true", help="if the session is here already, keep both"
+        "--as-copy", action="store_true", help="import what is here already as another room"
     )
 
 

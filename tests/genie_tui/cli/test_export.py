@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -190,11 +191,32 @@ def test_conversations_of_other_programs_are_imported_and_what_is_left_is_told(
     assert "'#garden' is here now: " in shell.out
     assert "(6 messages)" in shell.out
     told = capsys.readouterr().err
-    assert "note: left out: 1 × notice, such as who joined" in told
+    assert "note: left out of '#garden': " in told
+    assert "1 × notice, such as who joined" in told
+    (left,) = re.findall(r"their words are in (\S+)", told)
+    assert "has joined the channel" in Path(left).read_text()
     assert shell.run("import", str(IMPORTS / "slack")) == 0
     assert "'#garden' was imported before" in capsys.readouterr().err
     assert shell.run("import", str(IMPORTS / "chatgpt"), "--as-copy") == 0
     assert "(2 messages, 2 answers)" in shell.out
+
+
+def test_grown_conversation_and_entries_beside(
+    shell: Shell, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nodes: dict[str, object] = {}
+    for number, text in enumerate(("one", "two", "three")):
+        said = {"author": {"role": "user"}, "content": {"parts": [text]}, "id": str(number)}
+        nodes[str(number)] = {"message": said, "parent": str(number - 1)}
+        export = [{"id": "c", "title": "Soup", "mapping": nodes}, {"odd": "\x1b[2Jwords"}]
+        (tmp_path / "conversations.json").write_text(json.dumps(export))
+        assert shell.run("import", str(tmp_path / "conversations.json")) == 0
+    assert shell.out.count("'Soup' is here now: ") == 1
+    assert shell.out.count("'Soup' was here and has more now: ") == 2
+    told = capsys.readouterr().err
+    assert told.count("note: left out: 1 × entry that can't be understood: ") == 3
+    assert "words" in told
+    assert "\x1b" not in told
 
 
 def test_what_is_no_conversation_is_a_clear_error(shell: Shell, tmp_path: Path) -> None:

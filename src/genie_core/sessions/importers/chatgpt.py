@@ -4,113 +4,176 @@ A tree has a branch for each edit of a question and each other answer; the one t
 taken. Read as exports of 2023 to 2026 have it.
 """
 
-from collections import Counter
 from collections.abc import Iterator
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from genie_core.sessions.importers.files import each_in, names_in
-from genie_core.sessions.importers.history import ME, Author, History, HistoryMessage
+from genie_core.sessions.importers.fields import (
+    file_names,
+    first_text,
+    items_at,
+    joined,
+    moment_of,
+    text_at,
+    text_of,
+    value_at,
+    words_in,
+)
+from genie_core.sessions.importers.files import each_in
+from genie_core.sessions.importers.history import (
+    BRANCH,
+    INSTRUCTION,
+    ME,
+    NOT_UNDERSTOOD,
+    THOUGHT,
+    TOOL,
+    UNKNOWN_AUTHOR,
+    Author,
+    Entry,
+    History,
+    HistoryMessage,
+    LeftOut,
+    with_rest,
+)
 
 SOURCE: Final = "chatgpt"
 
 _ASSISTANT: Final = Author("assistant", "ChatGPT", is_agent=True)
-_MOST_STEPS: Final = 1_000_000
+_AUTHORS: Final = {"user": Author(ME), "assistant": _ASSISTANT}
 
 
-class _Message(msgspec.Struct):
-    id: str = ""
-    author: dict[str, Any] = {}
-    create_time: float | None = None
-    content: dict[str, Any] = {}
-    metadata: dict[str, Any] = {}
-    recipient: str | None = "all"
+@dataclass(slots=True)
+class _Node:
+    """A place in the tree; `order` is that in the file."""
+
+    order: int
+    message: Any
+    parent: str
+    at: float
+    children: list[str]
+    depth: int = -1
 
 
-class _Node(msgspec.Struct):
-    message: _Message | None = None
-    parent: str | None = None
+_Tree: TypeAlias = dict[str, _Node]
 
 
-class _Conversation(msgspec.Struct):
-    mapping: dict[str, _Node]
-    title: str | None = ""
-    create_time: float | None = None
-    current_node: str | None = None
-    conversation_id: str = ""
-    id: str = ""
+def read_chatgpt(items: list[msgspec.Raw]) -> Iterator[History | LeftOut]:
+    """Yield the conversations, and the items that are none."""
+    for found in each_in(items):
+        if isinstance(found, LeftOut):
+            yield found
+        elif "mapping" not in found:
+            yield LeftOut(NOT_UNDERSTOOD, "\n".join(words_in(found)))
+        else:
+            title = text_at(found, "title").strip()
+            unnamed = f"{title}-{text_at(found, 'create_time')}"
+            id_ = first_text(found, "conversation_id", "id") or unnamed
+            yield History(SOURCE, id_, title or "ChatGPT", _entries(found))
 
 
-def read_chatgpt(items: list[msgspec.Raw], left: Counter[str]) -> Iterator[History]:
-    """Yield the conversations; `left` counts those that can't be understood."""
-    for found in each_in(items, _Conversation, left):
-        lost: Counter[str] = Counter()
-        id_ = found.conversation_id or found.id or f"{found.title}-{found.create_time}"
-        yield History(SOURCE, id_, found.title or "ChatGPT", _messages(found, lost), lost)
+def _entries(conversation: dict[str, Any]) -> Iterator[Entry]:
+    tree = _tree(conversation["mapping"])
+    branch = _branch(tree, text_at(conversation, "current_node"))
+    for place in branch:
+        if tree[place].message is not None:
+            yield from _message(tree[place])
+    for place, node in tree.items():
+        if place not in branch and node.message is not None:
+            words = words_in(value_at(node.message, "content"))
+            yield LeftOut(BRANCH, "\n".join(words), node.at or None, text_at(node.message, "id"))
 
 
-def _messages(conversation: _Conversation, left: Counter[str]) -> Iterator[HistoryMessage]:
-    branch = _branch(conversation)
-    shown = [each.message for each in branch if each.message is not None]
-    whole = sum(node.message is not None for node in conversation.mapping.values())
-    if whole > len(shown):
-        left["message of another branch"] += whole - len(shown)
-    for message in shown:
-        if kind := _left_out(message):
-            left[kind] += 1
-            continue
-        text, files = _content(message)
-        is_answer = message.author.get("role") == "assistant"
-        if not (text.strip() or files):
-            continue
-        author = _ASSISTANT if is_answer else Author(ME)
-        yield HistoryMessage(
-            author, text, message.create_time, files, message.id, is_answer=is_answer
-        )
+def _tree(mapping: Any) -> _Tree:
+    """Return the nodes; those without a parent get it from its children."""
+    listed = enumerate(items_at(mapping)) if not isinstance(mapping, dict) else mapping.items()
+    tree: _Tree = {}
+    for order, (key, node) in enumerate(listed):
+        message = value_at(node, "message")
+        at = moment_of(value_at(message, "create_time")) or 0.0
+        place = key if isinstance(key, str) else text_at(node, "id") or str(order)
+        children = [each for each in items_at(node, "children") if isinstance(each, str)]
+        tree[place] = _Node(order, message, text_at(node, "parent"), at, children)
+    for place, node in tree.items():
+        for child in filter(tree.__contains__, node.children):
+            if tree[child].parent not in tree:
+                tree[child].parent = place
+    return tree
 
 
-def _branch(conversation: _Conversation) -> list[_Node]:
-    """Return the nodes from the root to the one that was shown last."""
-    place = conversation.current_node or next(reversed(conversation.mapping), None)
-    branch: list[_Node] = []
-    seen: set[str] = set()
-    while place is not None and place not in seen and len(seen) < _MOST_STEPS:
-        seen.add(place)
-        node = conversation.mapping.get(place)
-        if node is None:
-            break
-        branch.append(node)
-        place = node.parent
-    return branch[::-1]
+def _branch(tree: _Tree, current: str) -> dict[str, None]:
+    """Return the places from the root to the node that was shown last, in order.
+
+    Without that node it is the latest leaf, and without any links all nodes by time.
+    """
+    if tree and not any(node.parent in tree for node in tree.values()):
+        return dict.fromkeys(sorted(tree, key=lambda each: (tree[each].at, tree[each].order)))
+    place = current if current in tree else _latest_leaf(tree)
+    branch: dict[str, None] = {}
+    while place in tree and place not in branch:
+        branch[place] = None
+        place = tree[place].parent
+    return dict.fromkeys(reversed(branch))
 
 
-def _left_out(message: _Message) -> str:
-    role, kind = message.author.get("role"), message.content.get("content_type")
-    if role == "tool" or message.recipient not in ("all", None):
-        return "tool call or its result"
-    if role not in ("user", "assistant"):
-        return "instruction of the program"
-    if kind in ("thoughts", "reasoning_recap"):
-        return "thought of the model"
-    if kind in ("user_editable_context", "model_editable_context"):
-        return "instruction of the program"
-    return ""
+def _latest_leaf(tree: _Tree) -> str:
+    """Return the deepest of the leaves with the latest time; some node if all have children."""
+    parents = {node.parent for node in tree.values()}
+    leaves = [place for place in tree if place not in parents] or list(tree)[-1:]
+
+    def rank(place: str) -> tuple[float, int, int]:
+        return tree[place].at, _depth(tree, place), tree[place].order
+
+    return max(leaves, key=rank, default="")
 
 
-def _content(message: _Message) -> tuple[str, tuple[str, ...]]:
+def _depth(tree: _Tree, place: str) -> int:
+    path: list[_Node] = []
+    while place in tree and tree[place].depth < 0:
+        tree[place].depth = 0  # a tree may lead back to itself
+        path.append(tree[place])
+        place = tree[place].parent
+    depth = tree[place].depth if place in tree else 0
+    for node in reversed(path):
+        depth += 1
+        node.depth = depth
+    return depth
+
+
+def _message(node: _Node) -> Iterator[Entry]:
+    message, at = node.message, node.at or None
+    content = value_at(message, "content")
+    if reason := _left_out(message):
+        yield LeftOut(reason, "\n".join(words_in(content)), at)
+        return
+    role = text_at(message, "author", "role")
+    text, files = _content(content, value_at(message, "metadata", "attachments"))
+    shown = HistoryMessage(
+        _AUTHORS.get(role, UNKNOWN_AUTHOR),
+        text,
+        at,
+        files,
+        text_at(message, "id"),
+        is_answer=role == "assistant",
+    )
+    yield from with_rest(shown, words_in(content), message)
+
+
+def _left_out(message: Any) -> str:
+    role, kind = text_at(message, "author", "role"), text_at(message, "content", "content_type")
+    if role == "tool" or text_at(message, "recipient") not in ("all", ""):
+        return TOOL
+    if role in ("system", "developer") or kind.endswith("_editable_context"):
+        return INSTRUCTION
+    return THOUGHT if kind in ("thoughts", "reasoning_recap") else ""
+
+
+def _content(content: Any, attachments: Any) -> tuple[str, tuple[str, ...]]:
     """Return the text, and the names of files; images without a name are counted among them."""
-    parts = message.content.get("parts")
-    texts: list[str] = []
-    files = names_in(message.metadata.get("attachments"))
-    images = 0
-    for part in parts if isinstance(parts, list) else [message.content.get("text")]:
-        match part:
-            case str():
-                texts.append(part)
-            case {"text": str(text)}:
-                texts.append(text)
-            case {"content_type": "image_asset_pointer" | "audio_asset_pointer"}:
-                images += 1
-    files += ["image"] * max(images - len(files), 0)
-    return "\n\n".join(text for text in texts if text.strip()), tuple(files)
+    files = file_names(attachments, "name", nameless="")
+    parts = items_at(content, "parts") or [content]
+    pointers = [each for each in parts if text_at(each, "content_type").endswith("_pointer")]
+    images = max(len(pointers) - len(files), 0)
+    said = (text_of(each) for each in parts if each not in pointers)
+    return joined(said), (*files, *["image"] * images)

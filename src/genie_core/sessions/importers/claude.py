@@ -1,72 +1,101 @@
 """Claude's export: `conversations.json`, a list of conversations with their messages in order."""
 
-from collections import Counter
+import re
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Any, Final
 
 import msgspec
 
+from genie_core.sessions.importers.fields import (
+    items_at,
+    merged,
+    moment_of,
+    text_at,
+    text_of,
+    words_in,
+)
 from genie_core.sessions.importers.files import each_in
-from genie_core.sessions.importers.history import ME, Author, History, HistoryMessage
+from genie_core.sessions.importers.history import (
+    ME,
+    NOT_UNDERSTOOD,
+    THOUGHT,
+    TOOL,
+    UNKNOWN_AUTHOR,
+    Author,
+    Entry,
+    History,
+    HistoryMessage,
+    LeftOut,
+    with_rest,
+)
 
 SOURCE: Final = "claude"
 
 _ASSISTANT: Final = Author("assistant", "Claude", is_agent=True)
+_AUTHORS: Final = {"human": Author(ME), "user": Author(ME), "assistant": _ASSISTANT}
 _LEFT: Final = {
-    "thinking": "thought of the model",
-    "redacted_thinking": "thought of the model",
-    "tool_use": "tool call or its result",
-    "tool_result": "tool call or its result",
+    "thinking": THOUGHT,
+    "redacted_thinking": THOUGHT,
+    "tool_use": TOOL,
+    "tool_result": TOOL,
 }
+_STAND_IN: Final = re.compile(r"```\s*This block is not supported [^`]*```")
+"""What the older form of a message has in place of a tool call."""
 
 
-class _Message(msgspec.Struct):
-    sender: str
-    uuid: str = ""
-    text: str | None = ""
-    content: list[dict[str, Any]] = []
-    created_at: datetime | None = None
-    attachments: list[dict[str, Any]] = []
-    files: list[dict[str, Any]] = []
+def read_claude(items: list[msgspec.Raw]) -> Iterator[History | LeftOut]:
+    """Yield the conversations, and the items that are none."""
+    for found in each_in(items):
+        if isinstance(found, LeftOut):
+            yield found
+        elif "chat_messages" not in found:
+            yield LeftOut(NOT_UNDERSTOOD, "\n".join(words_in(found)))
+        else:
+            title = text_at(found, "name").strip()
+            id_ = text_at(found, "uuid") or f"{title}-{text_at(found, 'created_at')}"
+            yield History(SOURCE, id_, title or "Claude", _entries(found))
 
 
-class _Conversation(msgspec.Struct):
-    chat_messages: list[msgspec.Raw]
-    uuid: str
-    name: str | None = ""
+def _entries(conversation: dict[str, Any]) -> Iterator[Entry]:
+    if summary := text_at(conversation, "summary").strip():
+        yield LeftOut("summary of the conversation", summary)
+    for message in items_at(conversation, "chat_messages"):
+        if isinstance(message, dict):
+            yield from _message(message)
+        else:
+            yield LeftOut(NOT_UNDERSTOOD, "\n".join(words_in(message)))
 
 
-def read_claude(items: list[msgspec.Raw], left: Counter[str]) -> Iterator[History]:
-    """Yield the conversations; `left` counts those that can't be understood."""
-    for found in each_in(items, _Conversation, left):
-        lost: Counter[str] = Counter()
-        yield History(SOURCE, found.uuid, found.name or "Claude", _messages(found, lost), lost)
+def _message(message: dict[str, Any]) -> Iterator[Entry]:
+    at = moment_of(message.get("created_at"))
+    blocks = items_at(message, "content")
+    left = [each for each in blocks if text_at(each, "type") in _LEFT]
+    for block in left:
+        yield LeftOut(_LEFT[text_at(block, "type")], "\n".join(words_in(block)), at)
+    said = [each for each in blocks if each not in left]
+    attached = [each for each in (message.get("attachments"), message.get("files")) if each]
+    older, sender = _older(message.get("text")), text_at(message, "sender")
+    shown = HistoryMessage(
+        _AUTHORS.get(sender, Author(sender) if sender else UNKNOWN_AUTHOR),
+        merged([text_of(said), *map(text_of, older), text_of(attached)]),
+        at,
+        _files(attached),
+        text_at(message, "uuid"),
+        is_answer=sender == "assistant",
+    )
+    yield from with_rest(shown, words_in([older, said, attached]), message)
 
 
-def _messages(conversation: _Conversation, left: Counter[str]) -> Iterator[HistoryMessage]:
-    for message in each_in(conversation.chat_messages, _Message, left):
-        text = _text(message, left)
-        files = tuple(
-            name
-            for each in (*message.attachments, *message.files)
-            if isinstance(name := each.get("file_name"), str) and name
-        )
-        if not (text.strip() or files):
-            continue
-        at = message.created_at.timestamp() if message.created_at else None
-        is_answer = message.sender == "assistant"
-        author = _ASSISTANT if is_answer else Author(ME)
-        yield HistoryMessage(author, text, at, files, message.uuid, is_answer=is_answer)
+def _older(text: Any) -> list[Any]:
+    """Return the paragraphs of the older form of a message, which is one text."""
+    return _STAND_IN.sub("", text).split("\n\n") if isinstance(text, str) else [text]
 
 
-def _text(message: _Message, left: Counter[str]) -> str:
-    """Return what was written; the older form has it in one piece."""
-    texts: list[str] = []
-    for part in message.content:
-        kind = part.get("type")
-        if kind == "text" and isinstance(part.get("text"), str):
-            texts.append(part["text"])
-        elif isinstance(kind, str) and kind in _LEFT:
-            left[_LEFT[kind]] += 1
-    return "\n\n".join(text for text in texts if text.strip()) or message.text or ""
+def _files(attached: list[Any]) -> tuple[str, ...]:
+    """Return the names of files; a pasted text has none."""
+    files = (each for listed in attached for each in items_at(listed))
+    return tuple(
+        text_at(each, "file_name") or "file"
+        for each in files
+        if text_at(each, "file_name") or not text_of(each)
+    )

@@ -1,10 +1,9 @@
 """Detect which program made an export, and read it."""
 
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from importlib.resources.abc import Traversable
+from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -14,28 +13,36 @@ from genie_core.sessions.errors import NotImportable
 from genie_core.sessions.importers.chatgpt import read_chatgpt
 from genie_core.sessions.importers.claude import read_claude
 from genie_core.sessions.importers.discord import read_discord
-from genie_core.sessions.importers.files import head_of, mapped, opened_export
+from genie_core.sessions.importers.files import (
+    ExportFile,
+    head_of,
+    mapped,
+    opened_export,
+    raw_fields,
+    raw_items,
+)
 from genie_core.sessions.importers.group_genie import is_store, read_group_genie
-from genie_core.sessions.importers.history import History
-from genie_core.sessions.importers.irc import is_irc, read_irc
-from genie_core.sessions.importers.slack import LISTS, USERS, read_slack
+from genie_core.sessions.importers.history import History, LeftOut
+from genie_core.sessions.importers.irc import channel_of, first_line, has_time, is_irc, read_irc
+from genie_core.sessions.importers.slack import is_slack, read_day, read_slack
 
 UNKNOWN: Final = (
     "it is neither an exported session nor an export of ChatGPT, Claude, Slack, Discord, an IRC "
     "client or group-genie"
 )
-_CONVERSATIONS: Final = "conversations"
-_SPACE: Final = b" \t\r\n\xef\xbb\xbf"
+OTHER_FILE: Final = "file that is no conversation"
 
-_Histories: TypeAlias = Iterator[History]
+_QUOTED: Final = 60
+_LISTS: Final = ("messages", "conversations", "chats")
+
+_Found: TypeAlias = Iterator[History | LeftOut]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Export:
-    """The conversations of an export; `left` counts what belongs to none of them."""
+    """The conversations of an export, and what belongs to none of them."""
 
-    histories: Iterator[History]
-    left: Counter[str] = field(default_factory=Counter)
+    histories: Iterator[History | LeftOut]
 
 
 @contextmanager
@@ -45,80 +52,77 @@ def opened_history(path: Path, name: str) -> Iterator[Export]:
     Raises:
         NotImportable: it is none that is known, or is damaged; also while it is read in the block.
     """
-    left: Counter[str] = Counter()
-    with opened_export(path, name) as root:
-        yield Export(_read(_inside(root), name, left), left)
-
-
-def _inside(root: Traversable) -> Traversable:
-    """Return the only folder in an archive or folder, if there is nothing else."""
-    if not root.is_dir():
-        return root
-    children = [each for each in root.iterdir() if not each.name.startswith((".", "__MACOSX"))]
-    is_only = len(children) == 1 and children[0].is_dir()
-    return children[0] if is_only and not _is_store(root) else root
-
-
-def _read(root: Traversable, name: str, left: Counter[str]) -> _Histories:
-    if root.is_dir():
-        return _read_folder(root, name, left)
-    return _read_file(root, name, left)
-
-
-def _read_folder(root: Traversable, name: str, left: Counter[str]) -> _Histories:
-    if isinstance(root, Path) and _is_store(root):
-        return read_group_genie(root)
-    files = {each.name for each in root.iterdir()}
-    found = sorted(each for each in files if _is_conversations(each))
-    if found:
-        return (each for file in found for each in _conversations(root / file, name, left))
-    if USERS in files and files & set(LISTS):
-        return read_slack(root, left)
-    raise NotImportable(name, UNKNOWN)
-
-
-def _is_store(root: Traversable) -> bool:
-    return isinstance(root, Path) and is_store(root)
-
-
-def _is_conversations(file: str) -> bool:
-    return file.startswith(_CONVERSATIONS) and file.endswith(".json")
-
-
-def _read_file(file: Traversable, name: str, left: Counter[str]) -> _Histories:
-    if isinstance(file, Path) and is_store(file.parent, file.name):
-        return read_group_genie(file.parent)
-    head = head_of(file)
-    match head.lstrip(_SPACE)[:1]:
-        case b"[":
-            return _conversations(file, name, left)
-        case b"{":
-            return _channel(file)
-    if is_irc(head):
-        return iter([read_irc(file)])
-    raise NotImportable(name, UNKNOWN)
-
-
-def _channel(file: Traversable) -> _Histories:
-    with mapped(file) as data:
-        yield read_discord(data)
-
-
-def _conversations(file: Traversable, name: str, left: Counter[str]) -> _Histories:
-    with mapped(file) as data:
-        items = msgspec.json.decode(data, type=list[msgspec.Raw])
-        if not items:
-            return
-        if _has(items[0], "mapping"):
-            yield from read_chatgpt(items, left)
-        elif _has(items[0], "chat_messages"):
-            yield from read_claude(items, left)
+    store = path if path.is_dir() else path.parent
+    with opened_export(path, name) as files:
+        if is_store(store, "" if path.is_dir() else path.name):
+            yield Export(read_group_genie(store))
+        elif is_slack(files) and (path.is_dir() or len(files) > 1):
+            yield Export(read_slack(files, path.name))
         else:
-            raise NotImportable(name, UNKNOWN)
+            yield Export(_read(files, name))
 
 
-def _has(item: msgspec.Raw, key: str) -> bool:
-    try:
-        return key in msgspec.json.decode(item, type=dict[str, msgspec.Raw])
-    except (ValueError, RecursionError):
-        return False
+def _read(files: list[ExportFile], name: str) -> _Found:
+    """Read each file by itself; logs of one channel's days are one conversation."""
+    is_known = False
+    for _, group in groupby(files, lambda file: (file.path.parent, channel_of(file))):
+        for found in _read_channel(list(group)):
+            is_known |= isinstance(found, History)
+            yield found
+    if not (is_known or any(_is_empty_list(file) for file in files)):
+        line = first_line(files[0])[:_QUOTED] if len(files) == 1 else ""
+        raise NotImportable(name, f"{UNKNOWN}; its first line is {line!r}" if line else UNKNOWN)
+
+
+def _read_channel(files: list[ExportFile]) -> _Found:
+    logs = [file for file in files if is_irc(file)]
+    for file in files:
+        if file not in logs:
+            yield from _read_json(file)
+    if logs:
+        yield read_irc(logs)
+
+
+def _read_json(file: ExportFile) -> _Found:
+    first = head_of(file).lstrip()[:1]
+    if first not in (b"[", b"{") or has_time(first_line(file)):
+        yield LeftOut(OTHER_FILE, str(file.path))
+        return
+    with mapped(file) as data:
+        if first == b"[":
+            yield from _conversations(raw_items(data, file.name), file)
+        elif fields := raw_fields(data):
+            yield from _object(fields, data, file)
+        else:
+            raw_items(data, file.name)  # which says where it is damaged
+
+
+def _object(fields: dict[str, msgspec.Raw], data: memoryview, file: ExportFile) -> _Found:
+    lists = [each for each in _LISTS if bytes(memoryview(fields.get(each, b""))[:1]) == b"["]
+    if "mapping" in fields or "chat_messages" in fields:
+        yield from _conversations([msgspec.Raw(data)], file)
+    elif not lists:
+        yield LeftOut(OTHER_FILE, str(file.path))
+    elif lists[0] == "messages" and "channel" in fields:
+        yield read_discord(fields, raw_items(fields["messages"], file.name))
+    else:
+        yield from _conversations(raw_items(fields[lists[0]], file.name), file)
+
+
+def _conversations(items: list[msgspec.Raw], file: ExportFile) -> _Found:
+    """Read a list by what any item of it has."""
+    for item in items:
+        match raw_fields(item):
+            case {"mapping": _}:
+                return (yield from read_chatgpt(items))
+            case {"chat_messages": _}:
+                return (yield from read_claude(items))
+            case {"ts": _, "text": _} | {"ts": _, "user": _} | {"ts": _, "blocks": _}:
+                yield read_day(items, file.path.stem)
+                return
+    if items:
+        yield LeftOut(OTHER_FILE, str(file.path))
+
+
+def _is_empty_list(file: ExportFile) -> bool:
+    return b"".join(head_of(file, 1024).split()) == b"[]"

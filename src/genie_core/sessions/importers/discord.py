@@ -1,73 +1,119 @@
 """A channel of Discord as DiscordChatExporter writes it: a JSON object with a list of messages."""
 
-from collections import Counter
-from collections.abc import Iterator
-from datetime import datetime
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
 
-from genie_core.sessions.importers.files import each_in, text_at
-from genie_core.sessions.importers.history import Author, History, HistoryMessage
+from genie_core.sessions.importers.fields import (
+    WORDS,
+    file_names,
+    first_text,
+    items_at,
+    joined,
+    moment_of,
+    text_at,
+    text_of,
+    value_at,
+    words_in,
+)
+from genie_core.sessions.importers.files import each_in
+from genie_core.sessions.importers.history import (
+    NOTICE,
+    UNKNOWN_AUTHOR,
+    Author,
+    Entry,
+    History,
+    HistoryMessage,
+    LeftOut,
+    with_rest,
+)
 
 SOURCE: Final = "discord"
 
-
-class _Author(msgspec.Struct, rename="camel"):
-    id: str
-    name: str = ""
-    nickname: str | None = ""
-    is_bot: bool = False
-
-
-class _File(msgspec.Struct, rename="camel"):
-    file_name: str = "file"
-
-
-class _Reference(msgspec.Struct, rename="camel"):
-    message_id: str | None = ""
-
-
-class _Message(msgspec.Struct, rename="camel"):
-    id: str
-    timestamp: datetime
-    author: _Author
-    type: str = "Default"
-    content: str = ""
-    attachments: list[_File] = []
-    reference: _Reference | None = None
+_SAID: Final = frozenset({"", "0", "19", "20", "21", "23"})
+_NOTICES: Final = frozenset(
+    [
+        "RecipientAdd",
+        "RecipientRemove",
+        "Call",
+        "ChannelNameChange",
+        "ChannelIconChange",
+        "ChannelPinnedMessage",
+        "GuildMemberJoin",
+        "ThreadCreated",
+        "UserJoin",
+        "GuildBoost",
+        "GuildBoostTier1",
+        "GuildBoostTier2",
+        "GuildBoostTier3",
+        "ChannelFollowAdd",
+    ]
+)
+_EMBED: Final = ("author", "name", *WORDS)
+_CARRIED: Final = (*WORDS, "attachments", "stickers", "forwardedMessage", "poll")
 
 
-class _Export(msgspec.Struct):
-    channel: dict[str, Any]
-    messages: list[msgspec.Raw]
-    guild: dict[str, Any] = {}
+def read_discord(export: Mapping[str, msgspec.Raw], items: list[msgspec.Raw]) -> History:
+    """Return the channel of an export with its messages."""
+    about = {key: _decoded(export[key]) for key in ("guild", "channel") if key in export}
+    channel = text_at(about, "channel", "name") or "channel"
+    title = f"{text_at(about, 'guild', 'name')} #{channel}".strip()
+    id_ = text_at(about, "channel", "id") or title
+    return History(SOURCE, id_, title, _entries(about, items))
 
 
-def read_discord(data: memoryview) -> History:
-    """Return the channel; raises `ValueError` if it is none."""
-    export = msgspec.json.decode(data, type=_Export)
-    left: Counter[str] = Counter()
-    names = (text_at(export.guild, "name"), f"#{text_at(export.channel, 'name')}")
-    title = " ".join(each for each in names if each)
-    id_ = text_at(export.channel, "id") or title
-    return History(SOURCE, id_, title, _messages(export.messages, left), left)
+def _decoded(raw: msgspec.Raw) -> Any:
+    return next(each_in([raw]))
 
 
-def _messages(items: list[msgspec.Raw], left: Counter[str]) -> Iterator[HistoryMessage]:
-    for message in each_in(items, _Message, left):
-        files = tuple(each.file_name for each in message.attachments)
-        if message.type not in ("Default", "Reply"):
-            left["notice, such as who joined"] += 1
-        elif not (message.content.strip() or files):
-            left["message without text, such as a form"] += 1
+def _entries(about: dict[str, Any], items: list[msgspec.Raw]) -> Iterator[Entry]:
+    if topic := text_at(about, "channel", "topic"):
+        yield LeftOut("topic of the channel", topic)
+    for message in each_in(items):
+        if isinstance(message, LeftOut):
+            yield message
         else:
-            by = message.author
-            yield HistoryMessage(
-                Author(by.id, by.nickname or by.name, by.is_bot),
-                message.content,
-                message.timestamp.timestamp(),
-                files,
-                message.id,
-                reply_to=(message.reference and message.reference.message_id) or "",
-            )
+            yield from _message(message)
+
+
+def _message(message: dict[str, Any]) -> Iterator[Entry]:
+    kind, at = text_at(message, "type"), moment_of(message.get("timestamp"))
+    words = words_in([message.get(key) for key in _CARRIED])
+    if kind in _NOTICES or (kind.isdecimal() and kind not in _SAID):
+        yield LeftOut(NOTICE, "\n".join(words), at)
+        return
+    forwarded = value_at(message, "forwardedMessage")
+    said = HistoryMessage(
+        _author(message),
+        joined([_text(message), _quoted(_text(forwarded))]),
+        at,
+        (*_files(message), *_files(forwarded)),
+        text_at(message, "id"),
+        reply_to=text_at(message, "reference", "messageId"),
+    )
+    yield from with_rest(said, words, message)
+
+
+def _text(message: Any) -> str:
+    """Return the text with the words of embeds, polls and stickers."""
+    stickers = file_names(value_at(message, "stickers"), "name")
+    embeds = [text_of(each, _EMBED) for each in items_at(message, "embeds")]
+    said = text_of(value_at(message, "content")), text_of(value_at(message, "poll"))
+    return joined([*said, *embeds, *(f"[sticker: {each}]" for each in stickers)])
+
+
+def _quoted(text: str) -> str:
+    return text and "\n".join(("forwarded:", *(f"> {line}" for line in text.split("\n"))))
+
+
+def _files(message: Any) -> tuple[str, ...]:
+    return file_names(value_at(message, "attachments"), "fileName")
+
+
+def _author(message: dict[str, Any]) -> Author:
+    by = message.get("author")
+    name = first_text(by, "nickname", "name", "id")
+    if not name:
+        return UNKNOWN_AUTHOR
+    return Author(text_at(by, "id") or name, name, value_at(by, "isBot") is True)

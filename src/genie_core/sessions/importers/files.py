@@ -1,48 +1,68 @@
 """The files of another program's export: a file, a folder or a zip archive. Nothing is trusted."""
 
 import mmap
+import os
+import re
 import shutil
 import tempfile
 import zipfile
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from importlib.resources.abc import Traversable
-from pathlib import Path
-from typing import Any, Final, TypeVar, cast
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import IO, Any, Final
 
 import msgspec
 
 from genie_core.sessions.errors import NotImportable
+from genie_core.sessions.importers.history import NOT_UNDERSTOOD, LeftOut
 from genie_core.storage.archives import BROKEN_ARCHIVE, MOST_TIMES, SLACK
 from genie_core.storage.atomic import reason
-
-T = TypeVar("T")
 
 MOST_FILES: Final = 1_000_000
 SMALL_BYTES: Final = 64 * 1024 * 1024
 """The largest file that is read at once, and the largest conversation in a file."""
 
-NOT_UNDERSTOOD: Final = "entry that can't be understood"
+_BOM: Final = b"\xef\xbb\xbf"
+_NUMBERS: Final = re.compile(r"(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class ExportFile:
+    """A file of an export; `path` is its place in the folder or archive, and `open` opens it."""
+
+    path: PurePosixPath
+    open: Callable[[], IO[bytes]]
+    is_on_disk: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    @property
+    def order(self) -> tuple[str, list[str | int]]:
+        """A key by which numbered parts follow each other."""
+        pieces = _NUMBERS.split(self.path.stem)
+        numbered = [int(each) if each.isdecimal() else each for each in pieces]
+        return str(self.path.parent), numbered
 
 
 @contextmanager
-def opened_export(path: Path, name: str) -> Iterator[Traversable]:
-    """Open a folder, an archive, or another file; `name` is its name in errors.
+def opened_export(path: Path, name: str) -> Iterator[list[ExportFile]]:
+    """Open the files of a folder or an archive, or another file; `name` is its name in errors.
 
     Raises:
         NotImportable: it can't be read or is damaged, also for reads in the block.
     """
     try:
-        if path.is_dir() or not zipfile.is_zipfile(path):
-            yield path
-            return
-        with zipfile.ZipFile(path) as archive:
-            entries = archive.infolist()
-            total, most = sum(each.file_size for each in entries), path.stat().st_size
-            if len(entries) > MOST_FILES or total > MOST_TIMES * most + SLACK:
-                raise NotImportable(name, "it unpacks to far more than any export")
-            yield cast("Traversable", zipfile.Path(archive))
+        if path.is_dir():
+            yield _in_folder(path, name)
+        elif zipfile.is_zipfile(path):
+            with _opened_archive(path) as archive:
+                yield _in_archive(archive, path.stat().st_size, name)
+        else:
+            yield [ExportFile(PurePosixPath(path.name), partial(_open, path), is_on_disk=True)]
     except OSError as error:
         raise NotImportable(name, reason(error)) from error
     except RecursionError as error:
@@ -51,79 +71,120 @@ def opened_export(path: Path, name: str) -> Iterator[Traversable]:
         raise NotImportable(name, f"it is damaged: {error}") from error
 
 
-def read_small(file: Traversable) -> bytes:
-    """Return the content of a file; raises `ValueError` if it is too large."""
-    with file.open("rb") as opened:
-        content = opened.read(SMALL_BYTES + 1)
-    if len(content) > SMALL_BYTES:
-        raise ValueError(f"{file.name} is larger than {SMALL_BYTES:,} bytes")
-    return content
+def _open(path: Path) -> IO[bytes]:
+    return path.open("rb")
 
 
-def head_of(file: Traversable, size: int = 64 * 1024) -> bytes:
-    """Return the beginning of a file."""
-    with file.open("rb") as opened:
-        return opened.read(size)
+def _opened_archive(path: Path) -> zipfile.ZipFile:
+    """Open an archive; many programs write UTF-8 names without the flag that says so."""
+    try:
+        return zipfile.ZipFile(path, metadata_encoding="utf-8")
+    except UnicodeDecodeError:
+        return zipfile.ZipFile(path)
+
+
+def _in_archive(archive: zipfile.ZipFile, size: int, name: str) -> list[ExportFile]:
+    entries = archive.infolist()
+    total = sum(each.file_size for each in entries)
+    if len(entries) > MOST_FILES or total > MOST_TIMES * size + SLACK:
+        raise NotImportable(name, "it unpacks to far more than any export")
+    paths = {each.filename.replace("\\", "/"): each for each in entries}
+    files = (
+        ExportFile(PurePosixPath(path), partial(archive.open, entry))
+        for path, entry in paths.items()
+        if not path.endswith("/")
+    )
+    return _shown(files)
+
+
+def _in_folder(folder: Path, name: str) -> list[ExportFile]:
+    found: list[ExportFile] = []
+    for place, _, names in os.walk(folder):
+        paths = (path for each in names if (path := Path(place, each)).is_file())
+        found += [
+            ExportFile(
+                PurePosixPath(each.relative_to(folder)), partial(_open, each), is_on_disk=True
+            )
+            for each in paths
+        ]
+        if len(found) > MOST_FILES:
+            raise NotImportable(name, f"it has more than {MOST_FILES:,} files")
+    return _shown(found)
+
+
+def _shown(files: Iterable[ExportFile]) -> list[ExportFile]:
+    """Return the files but hidden ones and those that macOS adds, in order."""
+    shown = (
+        file
+        for file in files
+        if not any(part.startswith((".", "__MACOSX")) for part in file.path.parts)
+    )
+    return sorted(shown, key=lambda each: each.order)
+
+
+def head_of(file: ExportFile, size: int = 64 * 1024) -> bytes:
+    """Return the beginning of a file, without a byte order mark of UTF-8."""
+    with file.open() as opened:
+        return opened.read(size).removeprefix(_BOM)
 
 
 @contextmanager
-def mapped(file: Traversable) -> Iterator[memoryview]:
+def mapped(file: ExportFile) -> Iterator[memoryview]:
     """Map a file of any size into memory, so that only what is used of it takes any.
 
     Values that refer to it must not outlive the block.
     """
-    with file.open("rb") as opened:
-        if isinstance(file, Path):
-            with _view(opened.fileno()) as view:
-                yield view
+    with file.open() as opened:
+        if file.is_on_disk:
+            yield _view(opened.fileno())
             return
         with tempfile.TemporaryFile() as copy:
             shutil.copyfileobj(opened, copy)
             copy.flush()
-            with _view(copy.fileno()) as view:
-                yield view
+            yield _view(copy.fileno())
 
 
-@contextmanager
-def _view(descriptor: int) -> Iterator[memoryview]:
+def _view(descriptor: int) -> memoryview:
     # Closing fails while values refer to it, which an error's traceback may hold: it is not closed
     # here but with the last of them.
-    yield memoryview(mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ))
+    view = memoryview(mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ))
+    return view[len(_BOM) :] if bytes(view[: len(_BOM)]) == _BOM else view
 
 
-def each_in(items: list[msgspec.Raw], kind: type[T], left: Counter[str]) -> Iterator[T]:
-    """Decode the items of a list one by one; those that can't be understood are counted."""
+def each_in(items: Iterable[msgspec.Raw]) -> Iterator[dict[str, Any] | LeftOut]:
+    """Decode the objects of a list one by one; other items are left out."""
     for item in items:
+        data = memoryview(item)
+        text = bytes(data[:SMALL_BYTES]).decode("utf-8", "replace")
+        if len(data) > SMALL_BYTES:
+            yield LeftOut(f"entry larger than {SMALL_BYTES:,} bytes", text)
+            continue
         try:
-            found = _decoded(item, kind)
+            yield msgspec.json.decode(item, type=dict[str, Any])
         except (ValueError, RecursionError):
-            left[NOT_UNDERSTOOD] += 1
-        else:
-            yield found
+            yield LeftOut(NOT_UNDERSTOOD, text)
 
 
-def _decoded(item: msgspec.Raw, kind: type[T]) -> T:
-    if len(memoryview(item)) > SMALL_BYTES:
-        raise ValueError("it is too large")
-    return msgspec.json.decode(item, type=kind)
-
-
-def decoded(file: Traversable, kind: type[T]) -> T:
-    """Decode a small file; raises `ValueError`."""
+def raw_fields(data: memoryview | msgspec.Raw) -> dict[str, msgspec.Raw]:
+    """Return the fields of a JSON object undecoded; none if it is none or is damaged."""
     try:
-        return msgspec.json.decode(read_small(file), type=kind)
+        return msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+    except (ValueError, RecursionError):
+        return {}
+
+
+def raw_items(data: memoryview | msgspec.Raw, name: str) -> list[msgspec.Raw]:
+    """Return the items of a JSON list undecoded; raises `ValueError` if it is none."""
+    try:
+        return msgspec.json.decode(data, type=list[msgspec.Raw])
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"{file.name}: {error}") from error
+        raise ValueError(f"{name}: {error}; export it again") from error
 
 
-def text_at(value: Any, *path: str) -> str:
-    """Return the text at a path of keys in a JSON value; empty if there is none."""
-    for key in path:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value if isinstance(value, str) else ""
-
-
-def names_in(value: Any) -> list[str]:
-    """Return the names of the files in a JSON list; none if it is no list."""
-    files = value if isinstance(value, list) else []
-    return [name for each in files if (name := text_at(each, "name"))]
+def listed(file: ExportFile) -> list[msgspec.Raw]:
+    """Return the items of a JSON file that is a list; raises `ValueError` if it is none."""
+    with file.open() as opened:
+        content = opened.read(SMALL_BYTES + 1).removeprefix(_BOM)
+    if len(content) > SMALL_BYTES:
+        raise ValueError(f"{file.path} is larger than {SMALL_BYTES:,} bytes")
+    return raw_items(memoryview(content), str(file.path))

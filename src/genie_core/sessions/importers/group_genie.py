@@ -9,12 +9,21 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
 from genie_core.message import SYSTEM
-from genie_core.sessions.importers.files import NOT_UNDERSTOOD, SMALL_BYTES, names_in
-from genie_core.sessions.importers.history import Author, History, HistoryMessage
+from genie_core.sessions.importers.fields import file_names, words_in
+from genie_core.sessions.importers.files import SMALL_BYTES
+from genie_core.sessions.importers.history import (
+    NOT_UNDERSTOOD,
+    Author,
+    Entry,
+    History,
+    HistoryMessage,
+    LeftOut,
+)
 from genie_core.sessions.importers.names import Names
 from genie_core.storage.atomic import create_file, make_private_folder, sync_data, write_whole
 from genie_core.storage.legacy import JOURNAL, VALUE, Memory, earlier_name, read_memory
@@ -34,14 +43,13 @@ def is_store(folder: Path, file: str = "") -> bool:
 def read_group_genie(folder: Path) -> Iterator[History]:
     """Yield the sessions in a folder, or the one that it is; unreadable ones are empty."""
     for session in _sessions(folder):
-        left: Counter[str] = Counter()
+        left: list[LeftOut] = []
         entries = list(_entries(session, left))
         yield History(
             SOURCE,
             session.name,
             session.name,
-            _messages(entries, left),
-            left,
+            chain(left, _messages(entries)),
             partial(_remember, session, entries),
         )
 
@@ -59,19 +67,19 @@ def _file(folder: Path) -> Path | None:
     return next((path for path in paths if path.is_file() and not path.is_symlink()), None)
 
 
-def _entries(session: Path, left: Counter[str]) -> Iterator[dict[str, Any]]:
-    """Yield the messages that can be understood."""
+def _entries(session: Path, left: list[LeftOut]) -> Iterator[dict[str, Any]]:
+    """Yield the messages that can be understood; the others are added to `left`."""
     path = _file(session)
     if path is None or path.stat().st_size > SMALL_BYTES:
-        left["file that is too large"] += path is not None
+        left += [LeftOut("file that is too large", path.name)] if path is not None else []
         return
-    memory = read_memory(path, lambda _problem: left.update([NOT_UNDERSTOOD]))
+    memory = read_memory(path, lambda problem: left.append(LeftOut(NOT_UNDERSTOOD, problem)))
     for value in _listed(memory):
         match value:
             case {"content": str(), "sender": str(sender)} if sender.strip():
                 yield value
             case _:
-                left[NOT_UNDERSTOOD] += 1
+                left.append(LeftOut(NOT_UNDERSTOOD, "\n".join(words_in(value))))
 
 
 def _listed(memory: Memory | None) -> list[Any]:
@@ -84,16 +92,16 @@ def _listed(memory: Memory | None) -> list[Any]:
     return []
 
 
-def _messages(entries: list[dict[str, Any]], left: Counter[str]) -> Iterator[HistoryMessage]:
+def _messages(entries: list[dict[str, Any]]) -> Iterator[Entry]:
     answered = {_id(each) for each in entries if each["sender"] == SYSTEM}
     for each in entries:
         is_answer = each["sender"] == SYSTEM
         if each.get("threads"):
-            left["quoted conversation"] += 1
+            yield LeftOut("quoted conversation", "\n".join(words_in(each["threads"])))
         yield HistoryMessage(
             _author(each),
             each["content"],
-            files=tuple(names_in(each.get("attachments"))),
+            files=file_names(each.get("attachments"), "name", nameless=""),
             id="" if is_answer else _id(each),
             reply_to=_id(each) if is_answer else "",
             is_answer=is_answer,

@@ -1,16 +1,27 @@
 """A conversation of another program, as readers yield it."""
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from genie_core.sessions.importers.fields import lacking, words_in
 
 if TYPE_CHECKING:
     from genie_core.sessions.importers.names import Names
 
 ME: Final = ""
 """The key of the person who imports, where a source knows it."""
+
+NOT_UNDERSTOOD: Final = "entry that can't be understood"
+NOTICE: Final = "notice, such as who joined"
+EMPTY: Final = "message without text, such as a form"
+OTHER_WORDS: Final = "words in other fields of a message"
+BRANCH: Final = "message of another branch"
+THOUGHT: Final = "thought of the model"
+TOOL: Final = "tool call or its result"
+INSTRUCTION: Final = "instruction of the program"
+"""Reasons why a reader leaves words out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +31,9 @@ class Author:
     key: str
     name: str = ""
     is_agent: bool = False
+
+
+UNKNOWN_AUTHOR: Final = Author("\0unknown", "unknown")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,22 +56,49 @@ class HistoryMessage:
     is_answered: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Words that don't become a message, and the `reason`.
+
+    `id` is that of the message that they are in, where all of it is left out.
+    """
+
+    reason: str
+    text: str = ""
+    at: float | None = None
+    id: str = ""
+
+
+Entry: TypeAlias = HistoryMessage | LeftOut
+"""An entry of a conversation. All words of an export are in one."""
+
 Finish: TypeAlias = Callable[[Path, Sequence[int], "Names"], None]
 """Writes what engines remember into the folder for it, which does not exist yet. It gets the numbers
 of the events of all messages, in order, and the names of their authors.
 """
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class History:
-    """A conversation. `id` is unique in its `source`.
-
-    `left` counts what is left out, by what it is; complete when all messages were yielded.
-    """
+    """A conversation. `id` is unique in its `source`."""
 
     source: str
     id: str
     title: str
-    messages: Iterable[HistoryMessage]
-    left: Counter[str] = field(default_factory=Counter)
+    entries: Iterable[Entry]
     finish: Finish | None = None
+
+
+def with_rest(message: HistoryMessage, words: Iterable[str], record: Any) -> Iterator[Entry]:
+    """Yield a message if it has text or files, and as left out those `words` that it lacks.
+
+    Of an empty message all words in its `record` are left out.
+    """
+    shown = "\n".join((message.text, *message.files))
+    rest = lacking(words, shown)
+    if shown.strip():
+        yield message
+    elif not rest:
+        yield LeftOut(EMPTY, "\n".join(words_in(record)), message.at)
+    if rest:
+        yield LeftOut(OTHER_WORDS, "\n".join(rest), message.at)

@@ -2,7 +2,9 @@
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from itertools import count
+from types import MappingProxyType
 from typing import Final
 
 from genie_core.room.protocol.errors import InvalidName
@@ -30,11 +32,16 @@ class Names:
     An author who is called like the person who imports, `me`, is that person.
     """
 
-    def __init__(self, me: str) -> None:
+    def __init__(self, me: str, given: Mapping[str, str] = MappingProxyType({})) -> None:
         self._me = me
-        self._names = {ME: me}
-        self._taken = set(skeletons(me))
+        self._names = {ME: me, **given}
+        self._taken = {each for name in self._names.values() for each in skeletons(name)}
         self._numbers: dict[str, int] = {}
+
+    @property
+    def given(self) -> dict[str, str]:
+        """The names by the keys of their authors; `given` of the constructor are among them."""
+        return self._names
 
     def of(self, author: Author) -> str:
         """Return the author's name in the room."""

@@ -1,147 +1,255 @@
 """Slack's export: a folder or archive with `users.json`, and a folder of days for each channel."""
 
 import re
-from collections import Counter
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Iterable, Iterator
+from functools import partial
 from html import unescape
-from importlib.resources.abc import Traversable
+from pathlib import PurePosixPath
 from typing import Any, Final
 
 import msgspec
 
-from genie_core.sessions.importers.files import decoded, each_in, text_at
-from genie_core.sessions.importers.history import Author, History, HistoryMessage
+from genie_core.sessions.importers.fields import (
+    WORDS,
+    file_names,
+    first_text,
+    items_at,
+    joined,
+    merged,
+    moment_of,
+    text_at,
+    text_of,
+    value_at,
+    words_in,
+)
+from genie_core.sessions.importers.files import ExportFile, each_in, listed
+from genie_core.sessions.importers.history import (
+    NOTICE,
+    UNKNOWN_AUTHOR,
+    Author,
+    Entry,
+    History,
+    HistoryMessage,
+    LeftOut,
+    with_rest,
+)
 
 SOURCE: Final = "slack"
 
 LISTS: Final = ("channels.json", "groups.json", "mpims.json", "dms.json")
-USERS: Final = "users.json"
+USERS: Final = ("users.json", "org_users.json")
 
-_SAID: Final = (None, "", "thread_broadcast", "me_message", "file_share", "bot_message")
-_DAY: Final = re.compile(r"\d{4}-\d\d-\d\d\.json")
+_NOTICES: Final = re.compile(r"(channel|group|bot|pinned|unpinned|ekm|sh_room)_\w+|tombstone")
+_SAID: Final = ("bot_message", "channel_canvas_comment")
+_EARLIER: Final = ("message_changed", "message_deleted", "message_replied")
+_DAY: Final = re.compile(r"\d{4}-\d\d-\d\d.*\.json")
 _LINK: Final = re.compile(r"<([^<>|]{1,2000})(?:\|([^<>]{0,2000}))?>")
+_CARRIED: Final = (*WORDS, "attachments", "files", "room")
+_ATTACHED: Final = ("author_name", *WORDS, "message_blocks", "message", "fallback")
+
+_People = dict[str, Author]
 
 
-class _User(msgspec.Struct):
-    id: str
-    name: str = ""
-    is_bot: bool = False
-    profile: dict[str, Any] = {}
-
-    @property
-    def shown(self) -> str:
-        """The name that Slack shows."""
-        names = (text_at(self.profile, "display_name"), text_at(self.profile, "real_name"))
-        return next((each for each in names if each.strip()), self.name)
+def is_day(file: ExportFile) -> bool:
+    """Whether a file is called like those with a day's messages."""
+    return bool(_DAY.fullmatch(file.name))
 
 
-class _Channel(msgspec.Struct):
-    id: str
-    name: str = ""
-    members: list[str] = []
+def is_slack(files: list[ExportFile]) -> bool:
+    """Whether files are those of an export."""
+    names = {each.name for each in files}
+    return any(map(is_day, files)) or bool(names & set(LISTS) and names & set(USERS))
 
 
-class _File(msgspec.Struct):
-    name: str | None = ""
-    title: str | None = ""
+def read_slack(files: list[ExportFile], name: str) -> Iterator[History | LeftOut]:
+    """Yield the channels and direct messages, and what belongs to none.
+
+    `name` is that of the channel if the export has only its days.
+    """
+    people: _People = {}
+    for user in _all(files, USERS):
+        if isinstance(user, LeftOut):
+            yield user
+        else:
+            people[text_at(user, "id")] = _user(user)
+    folders = _folders(files, name)
+    for channel in _all(files, LISTS):
+        if isinstance(channel, LeftOut):
+            yield channel
+            continue
+        found = _folder_of(channel, folders)
+        days = folders.pop(found, [])
+        if days or _about(channel):
+            id_ = text_at(channel, "id") or found
+            yield History(SOURCE, id_, _title(channel, people), _channel(channel, days, people))
+    for folder, days in folders.items():
+        yield History(SOURCE, folder, f"#{folder}", _days(days, people))
+    known = (*USERS, *LISTS)
+    for file in files:
+        if not is_day(file) and file.name not in known and file.name.endswith(".json"):
+            for each in each_in(listed(file)):
+                words = [each.text] if isinstance(each, LeftOut) else words_in(each)
+                yield LeftOut(f"entry of {file.name}", "\n".join(words))
 
 
-class _Message(msgspec.Struct):
-    ts: str
-    type: str = "message"
-    subtype: str | None = None
-    user: str = ""
-    username: str | None = ""
-    bot_id: str | None = ""
-    text: str | None = ""
-    thread_ts: str = ""
-    files: list[_File] = []
-    user_profile: dict[str, Any] | None = None
+def read_day(items: list[msgspec.Raw], name: str) -> History:
+    """Return one file with messages as a channel that is called like it."""
+    return History(SOURCE, name, f"#{name}", _messages(each_in(items), {}))
 
 
-def read_slack(root: Traversable, left: Counter[str]) -> Iterator[History]:
-    """Yield the channels and direct messages; `left` counts what belongs to none."""
-    users = _listed(root / USERS, _User, left)
-    people = {each.id: each for each in users}
-    for name in LISTS:
-        for channel in _listed(root / name, _Channel, left):
-            folder = root / _plain(channel.name or channel.id)
-            if folder.is_dir():
-                lost: Counter[str] = Counter()
-                title = _title(channel, people)
-                messages = _messages(folder, people, lost)
-                yield History(SOURCE, channel.id, title, messages, lost)
+def _all(files: list[ExportFile], names: Iterable[str]) -> Iterator[dict[str, Any] | LeftOut]:
+    """Yield the entries of the files with these names, in the order of the names."""
+    for name in names:
+        for file in files:
+            if file.name == name:
+                yield from each_in(listed(file))
 
 
-def _listed(file: Traversable, kind: type[Any], left: Counter[str]) -> list[Any]:
-    if not file.is_file():
-        return []
-    return list(each_in(decoded(file, list[msgspec.Raw]), kind, left))
+def _folders(files: list[ExportFile], name: str) -> dict[str, list[ExportFile]]:
+    """Return the files with messages, by the name of their folder."""
+    folders: dict[str, list[ExportFile]] = {}
+    for file in filter(is_day, files):
+        folder = file.path.parent.name or PurePosixPath(name).stem
+        folders.setdefault(unicodedata.normalize("NFC", folder), []).append(file)
+    return folders
 
 
-def _plain(name: str) -> str:
-    """Return a folder's name that can't lead elsewhere."""
-    return name.replace("/", "_") if name not in ("", ".", "..") else "_"
+def _folder_of(channel: dict[str, Any], folders: dict[str, Any]) -> str:
+    names = (unicodedata.normalize("NFC", text_at(channel, key)) for key in ("name", "id"))
+    return next((each for each in names if each in folders), "")
 
 
-def _title(channel: _Channel, people: dict[str, _User]) -> str:
-    if channel.name:
-        return f"#{channel.name}"
-    return ", ".join(people[each].shown for each in channel.members if each in people)
+def _user(user: dict[str, Any]) -> Author:
+    return Author(text_at(user, "id"), _shown_name(user), value_at(user, "is_bot") is True)
 
 
-def _messages(
-    folder: Traversable, people: dict[str, _User], left: Counter[str]
-) -> Iterator[HistoryMessage]:
-    days = {each.name: each for each in folder.iterdir() if _DAY.fullmatch(each.name)}
-    for day in sorted(days):
-        found = list(each_in(decoded(days[day], list[msgspec.Raw]), _Message, left))
-        for message in sorted(found, key=lambda each: each.ts):
-            if message.type != "message" or message.subtype not in _SAID:
-                left["notice, such as who joined"] += 1
-                continue
-            text = _text(message.text or "", people)
-            files = tuple(each.name or each.title or "file" for each in message.files)
-            if not (text.strip() or files):
-                left["message without text, such as a form"] += 1
-                continue
-            yield HistoryMessage(
-                _author(message, people),
-                text,
-                _moment(message.ts),
-                files,
-                message.ts,
-                reply_to=message.thread_ts if message.thread_ts != message.ts else "",
-                is_emote=message.subtype == "me_message",
-            )
+def _shown_name(user: Any) -> str:
+    names = ("display_name", "real_name")
+    profile = first_text(value_at(user, "profile"), *names)
+    return profile or first_text(user, *names, "name", "id")
 
 
-def _author(message: _Message, people: dict[str, _User]) -> Author:
-    user = people.get(message.user)
-    if user is not None:
-        return Author(user.id, user.shown, user.is_bot)
-    profile = message.user_profile or {}
-    names = (message.username, text_at(profile, "display_name"), text_at(profile, "real_name"))
-    name = next((each for each in names if each), message.user or "bot")
-    key = message.user or f"{message.bot_id}:{name}"
-    return Author(key, name, is_agent=bool(message.bot_id) and not message.user)
+def _title(channel: dict[str, Any], people: _People) -> str:
+    name = text_at(channel, "name")
+    members = [people[each].name for each in items_at(channel, "members") if each in people]
+    return f"#{name}" if name and not (name.startswith("mpdm-") and members) else ", ".join(members)
 
 
-def _moment(ts: str) -> float | None:
-    try:
-        return float(ts)
-    except ValueError:
-        return None
+def _about(channel: dict[str, Any]) -> list[LeftOut]:
+    """Return the topic and the purpose."""
+    found = {key: text_at(channel, key, "value") for key in ("topic", "purpose")}
+    return [LeftOut(f"{key} of the channel", words) for key, words in found.items() if words]
 
 
-def _text(text: str, people: dict[str, _User]) -> str:
+def _channel(channel: dict[str, Any], days: list[ExportFile], people: _People) -> Iterator[Entry]:
+    yield from _about(channel)
+    yield from _days(days, people)
+
+
+def _days(days: list[ExportFile], people: _People) -> Iterator[Entry]:
+    for day in days:
+        found = list(each_in(listed(day)))
+        yield from _messages(sorted(found, key=_order), people)
+
+
+def _order(message: dict[str, Any] | LeftOut) -> float:
+    return (isinstance(message, dict) and moment_of(message.get("ts"))) or 0.0
+
+
+def _messages(found: Iterable[dict[str, Any] | LeftOut], people: _People) -> Iterator[Entry]:
+    for message in found:
+        if isinstance(message, LeftOut):
+            yield message
+        else:
+            yield from _message(message, people)
+
+
+def _message(message: dict[str, Any], people: _People) -> Iterator[Entry]:
+    shown = partial(_shown, people=people)
+    at, ts, thread = (message.get("ts"), text_at(message, "ts"), text_at(message, "thread_ts"))
+    kind = text_at(message, "subtype")
+    if reason := _left_out(kind):
+        parts = words_in([message.get(key) for key in (*_CARRIED, "message", "previous_message")])
+        yield LeftOut(reason, "\n".join(map(shown, parts)), moment_of(at))
+        return
+    files = items_at(message, "files")
+    said = HistoryMessage(
+        _author(message, people),
+        _text(message, files, people),
+        moment_of(at),
+        file_names(files, "name", "title"),
+        ts,
+        reply_to=thread if thread != ts else "",
+        is_emote=kind == "me_message",
+    )
+    texts = words_in([message.get(key) for key in _CARRIED], shown)
+    yield from with_rest(said, texts, message)
+
+
+def _left_out(subtype: str) -> str:
+    if subtype in _EARLIER:
+        return "earlier version of a message"
+    return NOTICE if subtype not in _SAID and _NOTICES.fullmatch(subtype) else ""
+
+
+def _text(message: dict[str, Any], files: list[Any], people: _People) -> str:
+    """Return the text, and the words in blocks, attachments and files that it lacks."""
+    blocks = joined(_block(each, people) for each in items_at(message, "blocks"))
+    parts = [text_of(message.get("text")), text_of(message.get("attachments"), _ATTACHED)]
+    parts.append(text_of([_file_words(each) for each in files]))
+    said, attached, in_files = (_shown(each, people) for each in parts)
+    return merged([said, blocks, attached, in_files])
+
+
+def _file_words(file: Any) -> list[Any]:
+    """Return the comment on a file, and the text of a snippet or a recording."""
+    keys = ("initial_comment", "plain_text", "preview", "transcription")
+    return [value_at(file, key) for key in keys]
+
+
+def _block(block: Any, people: _People) -> str:
+    """Return the text of a block or of an element in one."""
+    kind = text_at(block, "type")
+    elements = items_at(block, "elements")
+    parts = [_block(each, people) for each in elements]
+    if kind.startswith("rich_text") and kind not in ("rich_text", "rich_text_list"):
+        return "".join(parts)
+    if elements:
+        return "\n".join(parts)
+    match kind:
+        case "user":
+            return _shown(f"<@{text_at(block, 'user_id')}>", people)
+        case "usergroup" | "broadcast" | "channel":
+            return f"@{first_text(block, 'range', 'usergroup_id', 'channel_id')}"
+        case "emoji":
+            return f":{text_at(block, 'name')}:"
+        case "link":
+            return first_text(block, "text", "url")
+        case "text":
+            return text_at(block, "text")
+    return _shown(text_of(block, (*WORDS, "accessory", "label", "element", "fallback")), people)
+
+
+def _author(message: dict[str, Any], people: _People) -> Author:
+    key, bot = text_at(message, "user"), text_at(message, "bot_id")
+    if key in people:
+        return people[key]
+    name = first_text(message, "username") or _shown_name(message.get("user_profile"))
+    name = name or first_text(message.get("bot_profile"), "name") or key or ("bot" if bot else "")
+    if not name:
+        return UNKNOWN_AUTHOR
+    return Author(key or f"{bot}:{name}", name, is_agent=bool(bot) and not key)
+
+
+def _shown(text: str, people: _People) -> str:
     """Return a text as it was shown: mentions by name, links with their address."""
 
     def shown(found: re.Match[str]) -> str:
         target, label = found[1], found[2] or ""
         if target.startswith("@"):
             user = people.get(target[1:])
-            return f"@{user.shown if user else label or target[1:]}"
+            return f"@{user.name if user else label or target[1:]}"
         if target.startswith("#"):
             return f"#{label or target[1:]}"
         if target.startswith("!"):

@@ -1,7 +1,6 @@
 """Other programs' conversations as rooms."""
 
 import asyncio
-import io
 import json
 import re
 import shutil
@@ -35,6 +34,7 @@ from genie_core.sessions.check import check
 from genie_core.sessions.errors import NotImportable
 from genie_core.sessions.importers import files
 from genie_core.sessions.importers.detect import opened_history
+from genie_core.sessions.importers.history import EMPTY as NO_TEXT
 from genie_core.sessions.importers.history import Author, History, HistoryMessage
 from genie_core.sessions.importers.names import Names
 from genie_core.sessions.importers.writer import MOST_CHARS, ImportReport, write_rooms
@@ -126,11 +126,11 @@ def test_chatgpt_gives_the_branch_that_was_shown(base: Path) -> None:
 def test_claude_gives_what_was_written(base: Path) -> None:
     (room,) = taken(base, IMPORTS / "claude").rooms
     assert said(room.saved) == [
-        "ann: What goes into compost?\n[file: list.txt]\n[file: bin.png]",
+        "ann: What goes into compost?\n\npeel\n[file: list.txt]\n[file: bin.png]",
         "-> 4: Peel, leaves and paper.\n\nNo meat.",
         "ann: Thanks!",
     ]
-    assert room.left[files.NOT_UNDERSTOOD] == 1
+    assert room.left[NO_TEXT] == 1
     handlers = [
         each.body.handler for each in events(room.saved) if isinstance(each.body, MessagePosted)
     ]
@@ -297,7 +297,8 @@ def test_a_channel_leads_to_no_other_folder(base: Path, tmp_path: Path) -> None:
     ]
     (root / "channels.json").write_text(json.dumps(channels))
     report = taken(base, root)
-    assert [each.saved.metadata.shown_title for each in report.rooms] == ["ann, Bob Lee"]
+    titles = [each.saved.metadata.shown_title for each in report.rooms]
+    assert titles == ["ann, Bob Lee", "#garden"]  # a folder that no list names is a channel
 
 
 def test_texts_and_names_are_data(base: Path) -> None:
@@ -446,12 +447,6 @@ def test_memory_that_people_shared_goes_to_none_of_them(base: Path) -> None:
     (room,) = taken(base, DATA / "group_genie/0.0.4/room_1").rooms
     (engine,) = room.saved.engine_path.iterdir()
     assert {each.name for each in engine.iterdir()} == {"session.jsonl", "Zoe"}
-
-
-def test_the_standard_library_calls_a_zip_traversable(tmp_path: Path) -> None:
-    with zipfile.ZipFile(io.BytesIO(), "w") as archive:
-        archive.writestr("a/b.json", "{}")
-        assert files.head_of(zipfile.Path(archive) / "a" / "b.json") == b"{}"
 
 
 async def test_words_under_the_persons_name_are_not_taken_for_theirs(
