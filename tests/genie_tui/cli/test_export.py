@@ -211,8 +211,8 @@ def test_grown_conversation_and_entries_beside(
         export = [{"id": "c", "title": "Soup", "mapping": nodes}, {"odd": "\x1b[2Jwords"}]
         (tmp_path / "conversations.json").write_text(json.dumps(export))
         assert shell.run("import", str(tmp_path / "conversations.json")) == 0
-    assert shell.out.count("'Soup' is here now: ") == 1
-    assert shell.out.count("'Soup' was here and has more now: ") == 2
+        what = "was here and has more" if number else "is here"
+        assert f"'Soup' {what} now: " in shell.out
     told = capsys.readouterr().err
     assert told.count("note: left out: 1 × entry that can't be understood: ") == 3
     assert "words" in told
