@@ -13,7 +13,7 @@ from genie_core.assistant.agents import MENTION_ONLY, own_prompt_name, roles_of,
 from genie_core.assistant.check import agent_checks, check_choice
 from genie_core.assistant.config import AgentSpec, AssistantConfig, ModelChoice, Rule, Runtime
 from genie_core.assistant.errors import AssistantError, LeftOut, UnknownPart
-from genie_core.assistant.instructions.commands import find_commands
+from genie_core.assistant.instructions.commands import find_commands, misplaced_commands
 from genie_core.assistant.instructions.prompt import InstructionSources
 from genie_core.assistant.policy.policy import broken_rule, rule_faults
 from genie_core.assistant.prompts import Kind, load_or_shipped, load_prompt
@@ -67,7 +67,8 @@ def usable(config: AssistantConfig, keys: Mapping[str, str]) -> Usable:
 def refused_texts(config: AssistantConfig) -> list[str]:
     """Return why texts for agents, skills and commands are left out. Blocks."""
     folders = text_folders(config)
-    return [*InstructionSources("", folders).refusals(), *find_commands(folders)[1]]
+    texts = InstructionSources("", folders).refusals()
+    return [*texts, *find_commands(folders)[1], *misplaced_commands(folders)]
 
 
 def _template(config: AssistantConfig, problems: Problems) -> str:

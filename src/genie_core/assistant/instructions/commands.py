@@ -42,11 +42,33 @@ def find_commands(folders: Sequence[TextFolder]) -> tuple[list[CustomCommand], l
     return sorted(commands.values(), key=lambda each: each.name), refused
 
 
+def misplaced_commands(folders: Sequence[TextFolder]) -> list[str]:
+    """Return why Markdown files among the commands are not used: place or name. Blocks."""
+    misplaced = []
+    for folder in folders:
+        place = folder.at(_FOLDER)
+        for entry in folder.entries(*place):
+            shown = folder.shown((*place, entry.name))
+            if entry.kind == "folder":
+                misplaced += [
+                    f"{shown}/{each.name} is not used: move it to {folder.shown(place)}"
+                    for each in folder.entries(*place, entry.name)
+                    if each.name.lower().endswith(_ENDING)
+                ]
+            elif entry.name.lower().endswith(_ENDING) and not _is_command(entry.name):
+                cure = "a name has small letters, digits, - and _, and ends in .md"
+                misplaced.append(f"{shown} is not used: rename it; {cure}")
+    return misplaced
+
+
 def _names(folder: TextFolder) -> Iterator[str]:
     for entry in folder.entries(*folder.at(_FOLDER)):
-        name = entry.name.removesuffix(_ENDING)
-        if entry.name.endswith(_ENDING) and _NAME.fullmatch(name):
-            yield name
+        if _is_command(entry.name):
+            yield entry.name.removesuffix(_ENDING)
+
+
+def _is_command(file: str) -> bool:
+    return file.endswith(_ENDING) and _NAME.fullmatch(file.removesuffix(_ENDING)) is not None
 
 
 def _command(folder: TextFolder, name: str) -> CustomCommand | None:

@@ -9,7 +9,12 @@ from functools import partial
 from typing import Final
 
 from genie_core.assistant.instructions.agents_file import AGENTS_FILE, read_agents_files
-from genie_core.assistant.instructions.skills import READ_SKILL, Skill, find_skills
+from genie_core.assistant.instructions.skills import (
+    READ_SKILL,
+    Skill,
+    find_skills,
+    misplaced_skills,
+)
 from genie_core.assistant.instructions.texts import TextFolder
 from genie_core.runtime.threads import in_thread
 
@@ -49,7 +54,8 @@ class InstructionSources:
     def refusals(self) -> list[str]:
         """Return why texts for agents are left out. Blocks."""
         _, refused = read_agents_files(self.folders)
-        return [*refused, *find_skills(self.folders)[1]]
+        folders = self.folders
+        return [*refused, *find_skills(folders)[1], *misplaced_skills(folders)]
 
     def _paragraphs(self, *, skills: bool, of_workspace: bool) -> list[str]:
         folders = [each for each in self.folders if each.is_own or of_workspace]

@@ -5,7 +5,7 @@ A skill is a folder with a file SKILL.md, whose front matter says what it is for
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -28,6 +28,8 @@ DESCRIPTION_CHARS: Final = 500
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][\w\-]{0,63}", re.ASCII)
 _FOLDER: Final = "skills"
+_DEEPEST: Final = 3
+"""Levels of folders in which misplaced skills are looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,50 @@ def find_skills(folders: Sequence[TextFolder]) -> tuple[list[Skill], list[str]]:
                 refused.append(str(found))
             else:
                 skills.setdefault(found.name, found)
-    return list(skills.values())[:MOST_LISTED], refused
+    listed = list(skills.values())
+    refused += [
+        f"the skill {each.name} is not listed: a prompt has at most {MOST_LISTED}; remove some"
+        for each in listed[MOST_LISTED:]
+    ]
+    return listed[:MOST_LISTED], refused
+
+
+def misplaced_skills(folders: Sequence[TextFolder]) -> list[str]:
+    """Return why files that look like skills are not used: where they are, or their names. Blocks."""
+    return [
+        f"{folder.shown(parts)} is not used: {_cure(folder, parts)}"
+        for folder in folders
+        for parts in _skill_files(folder, folder.at(_FOLDER))
+        if _cure(folder, parts)
+    ]
+
+
+def _skill_files(
+    folder: TextFolder, parts: tuple[str, ...], depth: int = _DEEPEST
+) -> Iterator[tuple[str, ...]]:
+    """Yield the paths of files that look like skills, not below those that are at their place."""
+    entries = folder.entries(*parts)
+    if found := [each for each in entries if each.name.casefold() == SKILL_FILE.casefold()]:
+        yield from ((*parts, each.name) for each in found)
+        return
+    for entry in entries:
+        if entry.kind != "file" and depth:
+            yield from _skill_files(folder, (*parts, entry.name), depth - 1)
+        elif entry.name.lower().endswith(".md") and depth == _DEEPEST:
+            yield (*parts, entry.name)
+
+
+def _cure(folder: TextFolder, parts: tuple[str, ...]) -> str:
+    """Say what to do so that a skill is used; empty if it is at its place."""
+    *above, file = parts[len(folder.at(_FOLDER)) :]
+    name = above[-1] if above else file.rpartition(".")[0]
+    if not _NAME.fullmatch(name) or name.casefold() == "skill":
+        name = "NAME"
+    if above and not _NAME.fullmatch(above[-1]):
+        return f"rename the folder {above[-1]!r}: it has letters, digits, - and _"
+    if len(above) != 1:
+        return f"move it to {folder.shown(folder.at(_FOLDER, name, SKILL_FILE))}"
+    return "" if file == SKILL_FILE else f"rename it to {SKILL_FILE}"
 
 
 def _skill(folder: TextFolder, name: str) -> Skill | None:
@@ -63,7 +108,10 @@ def _skill(folder: TextFolder, name: str) -> Skill | None:
         return None
     values, _ = front_matter(text, folder.shown(parts))
     if not (description := values.get("description", "")):
-        raise TextRefused(f"{folder.shown(parts)} is not used: it has no description")
+        raise TextRefused(
+            f"{folder.shown(parts)} is not used: it has no description; begin it with a line ---, "
+            "a line 'description: ' and what it is for, and a line ---"
+        )
     return Skill(name, description[:DESCRIPTION_CHARS], folder.is_own)
 
 

@@ -1,6 +1,7 @@
 """Reading texts for agents, from a workspace or from their person's own folder."""
 
 import errno
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ HIDDEN_FOLDER: Final = ".agents"
 
 _A_LINK: Final = frozenset({errno.ELOOP, errno.ENOTDIR, errno.EMLINK})
 _FENCE: Final = "---"
+_PLAIN: Final = re.compile(r"(?P<name>[\w-]+):(?:[ \t]+(?![&*!])(?P<value>.*))?")
 
 _Read = TypeVar("_Read")
 
@@ -118,7 +120,7 @@ def front_matter(text: str, name: str) -> tuple[dict[str, str], str]:
     Values are read as plain text: merge keys could grow without limit, and tags fail in many ways.
     Raises `TextRefused` if the front matter is invalid.
     """
-    first, _, rest = text.partition("\n")
+    first, _, rest = text.replace("\r\n", "\n").lstrip().partition("\n")
     if first.strip() != _FENCE:
         return {}, text
     head, fence, body = rest.partition(f"\n{_FENCE}")
@@ -131,10 +133,37 @@ def front_matter(text: str, name: str) -> tuple[dict[str, str], str]:
     try:
         values: Any = yaml.load(head, yaml.BaseLoader)  # noqa: S506 - it makes only texts, lists and mappings
     except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise TextRefused(f"{name} is not used: its front matter is no valid YAML") from error
+        if (values := _plain_values(head)) is None:
+            why = f"its front matter is no valid YAML{_place_of(error)}; put values in quotes"
+            raise TextRefused(f"{name} is not used: {why}") from error
     if not isinstance(values, dict):
         raise TextRefused(f"{name} is not used: its front matter has no names and values")
     return {str(key): _line(value) for key, value in values.items()}, body.partition("\n")[2]
+
+
+def _plain_values(head: str) -> dict[str, str] | None:
+    """Read lines `name: value` whose values YAML would want quoted; None if there are others."""
+    values: dict[str, str] = {}
+    last = ""
+    for line in head.splitlines():
+        found = _PLAIN.fullmatch(line)
+        if found is not None:
+            last = found["name"]
+            values[last] = _unblocked(found["value"] or "")
+        elif last and line[:1] in (" ", "\t", "-"):
+            values[last] += f" {line.strip()}"
+        elif line.strip():
+            return None
+    return {name: value.strip().strip('"') for name, value in values.items()}
+
+
+def _unblocked(value: str) -> str:
+    return value.lstrip("|>+-") if value[:1] in ("|", ">") else value
+
+
+def _place_of(error: Exception) -> str:
+    mark = getattr(error, "problem_mark", None)
+    return f" at line {mark.line + 2}" if mark is not None else ""
 
 
 def _decoded(content: bytes, *, cut: bool) -> str:

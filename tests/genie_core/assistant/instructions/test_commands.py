@@ -1,6 +1,8 @@
 from pathlib import Path
 
-from genie_core.assistant.instructions.commands import find_commands
+import pytest
+
+from genie_core.assistant.instructions.commands import find_commands, misplaced_commands
 from genie_core.assistant.instructions.texts import TextFolder
 from genie_core.assistant.tools.files.workspace import Workspace
 from genie_core.room.engine.controls import CustomCommand
@@ -39,6 +41,30 @@ def test_commands_of_both_folders_are_found(tmp_path: Path) -> None:
         ".agents/commands/empty.md is not used: it is empty",
         ".agents/commands/linked.md is not used: it is a link, or in a folder that is one",
     ]
+    assert misplaced_commands([TextFolder(own), TextFolder(root, Workspace(root))]) == [
+        (
+            ".agents/commands/Not a name.md is not used: rename it; a name has small letters, digits, "
+            "- and _, and ends in .md"
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "cure"),
+    [
+        ("Sow.md", "rename it; a name has small letters, digits, - and _, and ends in .md"),
+        ("sow.MD", "rename it; a name has small letters, digits, - and _, and ends in .md"),
+        ("sub/deep.md", "move it to commands"),
+    ],
+)
+def test_misplaced_command_is_named(tmp_path: Path, path: str, cure: str) -> None:
+    file = tmp_path / "commands" / path
+    file.parent.mkdir(parents=True)
+    file.write_text("x")
+    (tmp_path / "commands" / "good.md").write_text("x")
+    folders = [TextFolder(tmp_path)]
+    assert misplaced_commands(folders) == [f"commands/{path} is not used: {cure}"]
+    assert [each.name for each in find_commands(folders)[0]] == ["good"]
 
 
 def test_arguments_replace_their_placeholder_or_come_last() -> None:

@@ -8,6 +8,7 @@ from genie_core.assistant.instructions.skills import (
     Skill,
     SkillReader,
     find_skills,
+    misplaced_skills,
     skill_effects,
 )
 from genie_core.assistant.instructions.texts import TextFolder
@@ -46,7 +47,10 @@ def test_what_is_wrong_with_a_skill_is_told(folders: list[TextFolder]) -> None:
     skills, refused = find_skills(folders)
     assert [each.name for each in skills] == ["both", "release"]
     assert refused == [
-        ".agents/skills/empty/SKILL.md is not used: it has no description",
+        (
+            ".agents/skills/empty/SKILL.md is not used: it has no description; begin it with a line "
+            "---, a line 'description: ' and what it is for, and a line ---"
+        ),
         ".agents/skills/linked/SKILL.md is not used: it is a link, or in a folder that is one",
     ]
 
@@ -54,9 +58,52 @@ def test_what_is_wrong_with_a_skill_is_told(folders: list[TextFolder]) -> None:
 def test_the_list_is_limited(tmp_path: Path) -> None:
     for number in range(MOST_LISTED + 5):
         write(tmp_path / "skills", f"s{number}", "x" * (DESCRIPTION_CHARS + 5))
-    skills, _ = find_skills([TextFolder(tmp_path)])
+    skills, refused = find_skills([TextFolder(tmp_path)])
     assert len(skills) == MOST_LISTED
+    assert len(refused) == 5
+    assert refused[
+        0
+    ] == "the skill s59 is not listed: a prompt has at most 50; remove some".replace(
+        "s59", refused[0].split()[2]
+    )
     assert len(skills[0].description) == DESCRIPTION_CHARS
+
+
+@pytest.mark.parametrize(
+    ("path", "cure"),
+    [
+        ("group/plan/SKILL.md", "move it to skills/plan/SKILL.md"),
+        ("group/more/plan/SKILL.md", "move it to skills/plan/SKILL.md"),
+        ("plan/skill.md", "rename it to SKILL.md"),
+        ("plan/Skill.MD", "rename it to SKILL.md"),
+        ("my plan/SKILL.md", "rename the folder 'my plan': it has letters, digits, - and _"),
+        ("Gärten/skill.md", "rename the folder 'Gärten': it has letters, digits, - and _"),
+        (".plan/SKILL.md", "rename the folder '.plan': it has letters, digits, - and _"),
+        ("SKILL.md", "move it to skills/NAME/SKILL.md"),
+        ("plan.md", "move it to skills/plan/SKILL.md"),
+    ],
+)
+def test_misplaced_skill_is_named(tmp_path: Path, path: str, cure: str) -> None:
+    write(tmp_path / "skills", "good")
+    (tmp_path / "skills" / "good" / "docs").mkdir()
+    (tmp_path / "skills" / "good" / "docs" / "SKILL.md").write_text("an example")
+    (tmp_path / "skills" / "notes").mkdir()
+    folders = [TextFolder(tmp_path)]
+    assert misplaced_skills(folders) == []
+    file = tmp_path / "skills" / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("---\ndescription: x\n---\n")
+    assert misplaced_skills(folders) == [f"skills/{path} is not used: {cure}"]
+    assert [each.name for each in find_skills(folders)[0]] == ["good"]
+
+
+def test_no_link_is_followed_for_misplaced_skills(
+    folders: list[TextFolder], tmp_path: Path
+) -> None:
+    place = folders[1].root / ".agents" / "skills"
+    write(tmp_path / "elsewhere", "secret plan")
+    (place / "out").symlink_to(tmp_path / "elsewhere")
+    assert misplaced_skills(folders) == []
 
 
 async def test_a_skill_and_its_files_are_read(folders: list[TextFolder]) -> None:

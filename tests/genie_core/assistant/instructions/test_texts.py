@@ -101,6 +101,40 @@ def test_front_matter_is_read_as_single_lines() -> None:
 
 
 @pytest.mark.parametrize(
+    "head",
+    [
+        "description: Garden care: watering",
+        'description: "Garden care: watering"',
+        "name: x\nargument-hint: [bed]\ndescription: Garden care: watering",
+        "description: Garden care:\n  watering\nallowed-tools: Bash(git status:*)",
+        "description: >-\n  Garden care:\n  watering\nargument-hint: a: b",
+        "allowed-tools:\n- Read: x: y\n- Grep\ndescription: Garden care: watering",
+        "description: Garden care: watering\n\nauthor: ann",
+    ],
+)
+@pytest.mark.parametrize("before", ["", "\n", " \n\r\n"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_front_matter_of_people_is_read(head: str, before: str, end: str) -> None:
+    text = f"{before}---\n{head}\n---\nBody\n".replace("\n", end)
+    values, body = front_matter(text, "f")
+    assert values["description"] == "Garden care: watering"
+    assert body.strip() == "Body"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be", "utf-32"])
+@pytest.mark.parametrize("pad", [0, 1])
+def test_texts_of_editors_are_read(tmp_path: Path, encoding: str, pad: int) -> None:
+    mark = "\ufeff" if encoding.endswith("be") else ""
+    file = tmp_path / "AGENTS.md"
+    file.write_bytes(f"{mark}Grüße\r\n".encode(encoding))
+    assert TextFolder(tmp_path).read("AGENTS.md") == "Grüße\r\n"
+    file.write_bytes(f"{mark}{'a' * pad}{'é' * LONGEST}".encode(encoding))
+    text = TextFolder(tmp_path).read("AGENTS.md") or ""
+    assert text.startswith("a" * pad + "éé")
+    assert text.endswith("[cut: only 32,768 bytes are used]")
+
+
+@pytest.mark.parametrize(
     ("text", "why"),
     [
         ("---\nname: x", "no end"),

@@ -160,7 +160,7 @@ def test_what_is_redacted_is_nowhere(tmp_path: Path, secret: str) -> None:
         (b"# only this\n", "no line"),
         (b"fine\n/(/\n", "line 2: "),
         (b"/x*/", "line 1 matches an empty text"),
-        (b"\xff", "not text in UTF-8"),
+        (b"\xff", "not UTF-8 text at line 1"),
     ],
 )
 def test_bad_redactions_are_a_clear_error(tmp_path: Path, content: bytes, why: str) -> None:
