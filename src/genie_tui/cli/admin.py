@@ -77,6 +77,7 @@ _REQUESTS: Final[dict[str, _Build]] = {
         given.room, "ban" if given.ban else "kick", given.member, reason=given.reason
     ),
     "pardon": lambda given: ModerateMember(given.room, "pardon", given.member),
+    "free": lambda given: ModerateMember(given.room, "free", given.member),
     "stop": lambda given: StopService(),
 }
 
@@ -161,6 +162,7 @@ _DONE: Final = {
     "role": "the role is given",
     "remove": "removed",
     "pardon": "may join again",
+    "free": "the name is free for another person",
     "stop": "the service stops; members connect again once it runs again",
 }
 

@@ -952,7 +952,8 @@ def _add_admin(add_command: AddPart) -> None:
     role = add("role", "give a member a role, or take it away by giving another")
     remove = add("remove", "remove a member from a room")
     pardon = add("pardon", "let a banned member join again")
-    for part in (role, remove, pardon):
+    free = add("free", "free a name by which nobody wrote, for another person")
+    for part in (role, remove, pardon, free):
         part.add_argument("member", metavar="NAME", help="the member's name in the room")
     role.add_argument("role", choices=_ROLES, help="a host looks after the room; several may")
     remove.add_argument("--ban", action="store_true", help="and never let them in again")

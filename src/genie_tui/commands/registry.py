@@ -497,6 +497,13 @@ COMMANDS: Final = (
         ),
     ),
     Command(
+        "free",
+        "Host: free a name by which nobody wrote, for another person",
+        slash=Slash.taking(
+            "/free NAME", Group.HOST, partial(parse.read_measure, "free"), host.moderate, "person"
+        ),
+    ),
+    Command(
         "role",
         "Host: change a member's role",
         slash=Slash.taking(

@@ -45,7 +45,7 @@ DEVICES: Final = ("", "d1", "d2")
 OUTCOMES: Final[tuple[Outcome, ...]] = ("approved", "denied", "expired", "parked")
 ROLES: Final[tuple[Role, ...]] = ("member", "guest", "observer")
 BOXES: Final = (b"of the author", b"of the reader")
-MEASURES: Final[tuple[Measure, ...]] = ("kick", "ban", "pardon", "mute", "unmute", "role")
+MEASURES: Final[tuple[Measure, ...]] = ("kick", "ban", "pardon", "mute", "unmute", "role", "free")
 
 
 def histories(most: int = 80) -> st.SearchStrategy[list[Event]]:

@@ -303,6 +303,10 @@ class Witness:
                 self.muted.add(name)
             case "unmute":
                 self.muted.remove(name)
+            case "free":
+                for known in (self.keys, self.roles):
+                    known.pop(name, None)
+                self.muted.discard(name)
             case "role":
                 assert moderated.role != "host" or self.roles.get(name) != "host"
                 self._give(name, moderated.role)

@@ -56,6 +56,7 @@ def test_case_and_space_do_not_matter() -> None:
         ("/kick bob too loud", ModerationRequest("kick", "bob", reason="too loud")),
         ("/ban @bob", ModerationRequest("ban", "bob")),
         ("/pardon bob", ModerationRequest("pardon", "bob")),
+        ("/free bob", ModerationRequest("free", "bob")),
         ("/mute bob", ModerationRequest("mute", "bob")),
         ("/unmute bob", ModerationRequest("unmute", "bob")),
         ("/admit cleo", "cleo"),

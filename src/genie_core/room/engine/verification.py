@@ -4,6 +4,7 @@ Without it, a host could make another member's engine do what its owner never as
 """
 
 from genie_core.room.client.signer import Signer
+from genie_core.room.state.proofs import REPEATED
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread, Reply, ToolApproval
 
@@ -32,6 +33,8 @@ class Verifier:
 
     def objection(self, exchange: MessageThread) -> str:
         """Return why the engine rejects a message; empty, and only once, if it accepts it."""
+        if self._state.doubt_of(exchange.seq) == REPEATED:
+            return f"the host claims that {exchange.author} wrote this again, but they did not"
         if not self._state.is_proven(exchange.seq):
             return f"the host claims that {exchange.author} wrote this, but they did not sign it"
         if exchange.by_agent:

@@ -78,7 +78,7 @@ Role: TypeAlias = Literal["host", "member", "guest", "observer"]
 Kind: TypeAlias = Literal["", "agent"]
 """Who a member is: a person, or an agent that runs elsewhere and joined by itself."""
 
-Measure: TypeAlias = Literal["kick", "ban", "pardon", "mute", "unmute", "role"]
+Measure: TypeAlias = Literal["kick", "ban", "pardon", "mute", "unmute", "role", "free"]
 Outcome: TypeAlias = Literal["approved", "denied", "expired", "parked"]
 Scope: TypeAlias = Literal["once", "session", "times", "minutes"]
 """How far a grant reaches; "times" and "minutes" have a number."""

@@ -26,7 +26,7 @@ class InviteToken:
     """One secret. It ends at `expires`, in seconds since the epoch, or after `uses` more joins.
 
     A new member who joins by it gets its `role`, if any. `by` is the member with the host's role who
-    issued it; empty for the host.
+    issued it; empty for the host. `names` are those of newcomers by it who had not written yet.
     """
 
     id: str
@@ -35,6 +35,7 @@ class InviteToken:
     uses: int | None = None
     role: Role | None = None
     by: str = ""
+    names: tuple[str, ...] = ()
 
     def is_open(self, now: float) -> bool:
         """Whether it still admits members."""
@@ -131,6 +132,12 @@ class InviteTokens:
             if known.uses is not None:
                 self._passes[pass_id] = replace(known, uses=known.uses - 1)
             return known
+
+    def note_names(self, pass_id: str, names: Iterable[str]) -> None:
+        """Record who came by a token and has not written yet."""
+        with self._lock:
+            if (known := self._passes.get(pass_id)) is not None:
+                self._passes[pass_id] = replace(known, names=tuple(names))
 
     def __len__(self) -> int:
         return len(self._passes)

@@ -32,6 +32,7 @@ from genie_core.room.security.keys import is_key, verify
 from genie_core.room.server.log_window import NO_DISK, LogWindow
 from genie_core.room.server.peers import Peer, PeerRegistry, Stage
 from genie_core.room.server.quotas import Quotas
+from genie_core.room.state.members import Person
 from genie_core.room.transport.origin import LOOPBACK, site_of
 
 DEVICE_CHARS: Final = 64
@@ -54,6 +55,12 @@ LONGEST_INVITE: Final = 366 * 86_400.0
 DENSE_POINTS: Final = 64
 """How many of the last events are fork points, one by one; before them, at doubling distances."""
 
+MOST_SILENT: Final = 16
+"""How many names an invite may bind for people who left again and never wrote."""
+
+TOO_SILENT: Final = (
+    f"{MOST_SILENT} people came by this invite and left without a word; ask the host for a new one"
+)
 NOT_VALID: Final = "this invite is not valid (any more); ask the host for a new one"
 NO_INVITES: Final = "this room has no invites"
 TOO_FAST: Final = "too much at once; slow down"
@@ -293,12 +300,30 @@ class Admission:
             self._peers.dismiss(peer, "disk", NO_DISK, final=False)
         elif why := self._objection_to_agent(peer):
             self._turn_away(peer, "no_invite", why)
+        elif self._has_silent(peer):
+            self._turn_away(peer, "no_invite", TOO_SILENT)
         elif not self._is_consumed(peer, now):
             self._turn_away(peer, "no_invite", NOT_VALID)
         else:
             name = self._spelling_of(peer)
             given = peer.invite.role if peer.invite is not None else None
+            if peer.invite is not None and self._passes is not None:
+                self._passes.note_names(
+                    peer.pass_id, [*(each.name for each in self._silent(peer.pass_id)), name]
+                )
             self._join(peer, name, given or self._role_of(peer, name), now)
+
+    def _silent(self, pass_id: str) -> list[Person]:
+        """Return the members who came by an invite and have not written yet."""
+        invite = self._passes.get(pass_id) if self._passes is not None else None
+        people = self._log.state.people
+        known = [people[name] for name in (invite.names if invite else ()) if name in people]
+        return [person for person in known if not person.spoke]
+
+    def _has_silent(self, peer: Peer) -> bool:
+        """Whether too many of those who came by a newcomer's invite left without a word."""
+        gone = [person for person in self._silent(peer.pass_id) if not person.present]
+        return len(gone) >= MOST_SILENT and not self._knows(peer)
 
     def _is_consumed(self, peer: Peer, now: float) -> bool:
         """Count a use of the invite, if any; False if it ended meanwhile.

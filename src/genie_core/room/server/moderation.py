@@ -99,7 +99,7 @@ class Moderation:
 
     def moderate(self, peer: Peer, frame: Moderate, now: float) -> None:
         """Apply a measure to a person, present or not."""
-        urgent = frame.measure not in ("unmute", "pardon")
+        urgent = frame.measure not in ("unmute", "pardon", "free")
         if not (self.has_authority(peer) and self._has_time(peer, now, urgent=urgent)):
             return
         person = self._person(peer, frame.name)
@@ -272,6 +272,8 @@ class Moderation:
                 return f"{person.name} is banned already"
             case "pardon" if name not in state.banned:
                 return f"{person.name} is not banned"
+            case "free":
+                return state.objection_to_free(person.name)
             case "mute" if name in state.muted:
                 return f"{person.name} is muted already"
             case "unmute" if name not in state.muted:

@@ -38,7 +38,8 @@ class Person:
     """A present or former member.
 
     `engine` and `agent` are those of the terminal that answers for them. `terminals` are the
-    connected ones by device, in order of arrival. `kind` tells an agent from a person.
+    connected ones by device, in order of arrival. `kind` tells an agent from a person. One who
+    `spoke` is the author of more than arrivals and preferences.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Person:
     muted: bool = False
     terminals: dict[str, Terminal] = field(default_factory=dict)
     kind: Kind = ""
+    spoke: bool = False
 
     @property
     def is_agent(self) -> bool:
@@ -133,6 +135,19 @@ class Members:
             if fold_name(person.name) == folded:
                 person.key, person.kind = key, ""
 
+    def note_words(self, name: str) -> None:
+        """Note that a person is the author of more than arrivals and preferences."""
+        if (person := self.people.get(name)) is not None:
+            person.spoke = True
+
+    def free(self, name: str) -> None:
+        """Forget a person, so that another one can have the name."""
+        folded = fold_name(name)
+        self.people = {each: one for each, one in self.people.items() if fold_name(each) != folded}
+        for known in (self.keys, self.roles, self.preferences):
+            known.pop(folded, None)
+        self.muted.discard(folded)
+
     def take_host_roles(self) -> None:
         """Take the host's role from all who were given it."""
         for name in list(self.roles):
@@ -172,6 +187,7 @@ class Members:
                 muted=fold_name(event.by) in self.muted,
                 terminals={joined.device: terminal},
                 kind=joined.kind or (before.kind if before is not None else ""),
+                spoke=before is not None and before.spoke,
             )
         if joined.key:
             self.keys.setdefault(fold_name(event.by), joined.key)

@@ -180,6 +180,8 @@ class RoomState:
             self.repeated.append(event.seq)
         before, counts = self.succession, doubt in ("", GAP)
         self._dispatch(shown or event, counts=counts)
+        if isinstance(event.told.body, MessagePosted | ChangeBody | RunBody | HostConfirmed):
+            self.members.note_words(event.told.by)
         self.head = event.seq
         self._advance(event, before, counts=counts)
         return True
@@ -354,6 +356,22 @@ class RoomState:
             return "agent"
         return "co-host" if self.members.holds_host_role(person.name) else person.role
 
+    def objection_to_free(self, name: str) -> str:
+        """Return why another person can't get this member's name; empty if one can.
+
+        A name by which somebody wrote, hosted or may host stays that person's.
+        """
+        folded = fold_name(name)
+        people = [each for each in self.people.values() if fold_name(each.name) == folded]
+        trusted = {*map(fold_name, self.hosts), *map(fold_name, self.succession.rule.heirs)}
+        if any(each.spoke for each in people):
+            return f"{name} has written here, so the name stays theirs"
+        if folded in trusted or self.members.holds_host_role(name):
+            return f"{name} has hosted, or may host, or administers the room"
+        if any(each.present for each in people):
+            return f"{name} is in the room; first /kick {name}"
+        return f"{name} is banned; first /pardon {name}" if folded in self.banned else ""
+
     def is_elsewhere(self, exchange: MessageThread, device: str) -> bool:
         """Whether another connected terminal of its handler is responsible for a run."""
         person = self.people.get(exchange.handler)
@@ -435,6 +453,10 @@ class RoomState:
                 self._said(event, said)
             case MessageEdited() | MessageDeleted() | ReactionChanged():
                 self._changed(event, self.changed_by(event))
+            case MemberModerated(measure="free", name=name):
+                if not self.objection_to_free(name):
+                    self.members.free(name)
+                    self.signatures.pop(fold_name(name), None)
             case MemberModerated() as moderated:
                 self.members.moderate(moderated)
             case ArgumentSharingChanged(on=on):

@@ -17,7 +17,7 @@ from genie_core.room.state.succession import Link, Succession
 from genie_core.room.state.thread import MessageThread, Reactions, ToolApproval
 from genie_core.runtime.progress import Usage
 
-VERSION: Final = 11
+VERSION: Final = 12
 """Raise it at every change to a state's fields or to the fold."""
 
 MOST_BYTES: Final = 512 * 1024 * 1024

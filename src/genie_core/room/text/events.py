@@ -57,6 +57,7 @@ _MODERATED: Final[dict[Measure, str]] = {
     "mute": "{by} muted {name}",
     "unmute": "{by} lets {name} write again",
     "role": "{by} made {name} {role}",
+    "free": "{by} freed the name {name}, by which nobody wrote",
 }
 _ROLES: Final = {"member": "a member", "guest": "a guest", "observer": "an observer"}
 

@@ -77,8 +77,8 @@ A line that is no command is a message; // begins one with a slash. /me TEXT act
 pasted with /msg, /ask, /reply or /edit belong to it. From a pipe, each line is one message.
 /allow N or /deny N REASON answers tool call N, /calls prints those that wait for you.
 /admit N or /refuse N answers join request N, /who lists the members. Who has the host's role
-can /invite [--new] [--once] [--for 1h] [--as ROLE], /kick, /ban, /pardon, /mute and /unmute NAME,
-and /role NAME host|member|guest|observer.
+can /invite [--new] [--once] [--for 1h] [--as ROLE], /kick, /ban, /pardon, /mute, /unmute
+and /free NAME, and /role NAME host|member|guest|observer.
 /stop stops your agents, /quit leaves.
 [N] begins an entry of the room. A line that begins with > continues the one before."""
 NOT_CONNECTED: Final = "Not done: not connected."
@@ -92,6 +92,7 @@ _MEASURES: Final[dict[str, Measure]] = {
     "/pardon": "pardon",
     "/mute": "mute",
     "/unmute": "unmute",
+    "/free": "free",
 }
 
 

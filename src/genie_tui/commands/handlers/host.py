@@ -136,7 +136,7 @@ def answer(context: RoomContext, caller: Caller, *, allow: bool) -> None:
 
 
 def moderate(context: RoomContext, request: ModerationRequest) -> None:
-    """Kick, ban, pardon, mute or unmute a person, or change their role."""
+    """Kick, ban, pardon, mute or unmute a person, free their name, or change their role."""
     joined = context.joined
     if objection := no_authority(joined):
         context.warn(objection)

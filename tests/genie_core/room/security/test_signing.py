@@ -335,7 +335,9 @@ async def test_old_words_are_no_new_ones(tmp_path: Path) -> None:
         assert ben.state.exchanges[again].decision is None
         assert any("or the host repeats an old message" in line for line in ear.notices)
         now = next(iter(ben.state.people["ben"].terminals.values())).visit
-        meant = msgspec.structs.replace(old.said, device="d", visits=(*old.said.visits, now))
+        meant = msgspec.structs.replace(
+            old.said, id="other", device="d", visits=(*old.said.visits, now)
+        )
         again = lie(live, "ben", meant)
         await ear.until(lambda: again in ben.state.exchanges and not ben.state.running)
         assert any("but ben did not" in line for line in ear.notices)

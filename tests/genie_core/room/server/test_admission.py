@@ -40,6 +40,7 @@ from genie_core.room.server.admission import (
     MAX_PENDING,
     MAX_PENDING_FROM_ONE,
     MAX_PENDING_FROM_SITE,
+    MOST_SILENT,
 )
 from genie_core.room.server.peers import ARRIVING, Peer
 
@@ -366,6 +367,43 @@ def test_invites_that_are_not_valid_are_refused(spoilt: str) -> None:
     assert "mallory" not in bench.room.state.people
 
 
+def test_invite_binds_few_names_that_never_write() -> None:
+    passes = InviteTokens()
+    ticket = ticket_of(passes.issue(0.0))
+    bench = Bench(passes=passes)
+    names = [f"idle{number:02}" for number in range(MOST_SILENT)]
+    for name in names:
+        bench.lose(bench.joined(name, source=LAN, ticket=ticket))
+    _, answers = bench.meet("one-more", source=LAN, ticket=ticket)
+    assert "without a word" in only_refusal(answers).text
+    bench.joined(names[0], source=LAN, ticket=ticket)  # a member still needs no invite
+    writer = bench.joined("zoe", source=LAN, ticket=ticket_of(passes.issue(0.0)))
+    bench.send(writer, PostMessage("m", "hello"))
+    bench.joined("one-more", source=LAN, ticket=ticket)  # as one of them is here
+
+
+def test_invite_admits_many_who_stay_or_write() -> None:
+    passes = InviteTokens()
+    ticket = ticket_of(passes.issue(0.0))
+    bench = Bench(passes=passes)
+    for number in range(2 * MOST_SILENT):
+        peer = bench.joined(f"guest{number:02}", source=LAN, ticket=ticket)
+        if number % 2:
+            bench.send(peer, PostMessage("m", "hello"))
+            bench.lose(peer)
+
+
+def test_names_bound_by_an_invite_are_known_after_a_restart() -> None:
+    passes = InviteTokens()
+    ticket = ticket_of(passes.issue(0.0))
+    bench = Bench(passes=passes)
+    for number in range(MOST_SILENT):
+        bench.lose(bench.joined(f"idle{number:02}", source=LAN, ticket=ticket))
+    again = Bench(bench.written, passes=InviteTokens.decode(passes.encode()))
+    _, answers = again.meet("one-more", source=LAN, ticket=ticket)
+    assert only_refusal(answers).code == "no_invite"
+
+
 def test_a_single_use_invite_lets_one_person_in() -> None:
     passes = InviteTokens()
     ticket = ticket_of(passes.issue(0.0, uses=1))
@@ -639,7 +677,8 @@ def test_who_may_not_come_in_uses_up_nothing_and_members_have_a_share_of_their_o
     names = [f"name{n}" for n in range(46)]
     for n, name in enumerate(names):
         bench.now += 5
-        peer, answers = bench.meet(name, ticket=ticket, source=f"fd00::{n + 1:x}")
+        own = ticket_of(passes.issue(0.0))
+        peer, answers = bench.meet(name, ticket=own, source=f"fd00::{n + 1:x}")
         assert refusals(answers) == []
         bench.send(peer, Bye())
     for n in range(20):

@@ -9,6 +9,7 @@ from tests.genie_core.room.bench import (
     only_refusal,
     refusals,
 )
+from tests.genie_core.room.founded import founded
 
 from genie_core.room.protocol.events import (
     ArgumentSharingChanged,
@@ -32,6 +33,7 @@ from genie_core.room.protocol.frames import (
     OfferHosting,
     PostMessage,
     SetEngine,
+    SetHeirs,
     SetPreferences,
     ShareArguments,
     StoreFile,
@@ -535,3 +537,56 @@ def test_a_program_is_told_what_can_not_be(meeting: Meeting, frame: Moderate, wh
     head = meeting.room.state.head
     assert why in meeting.room.administer(frame, meeting.now)
     assert meeting.room.state.head == head
+
+
+def test_freed_name_is_open_to_another_key(meeting: Meeting) -> None:
+    meeting.lose(meeting.bob)
+    _, answers = meeting.meet("bob", by=identity("robert"))
+    assert only_refusal(answers).code == "name_taken"
+    meeting.act("free", "bob")
+    meeting.joined("bob", by=identity("robert"))
+    assert meeting.room.state.keys["bob"] == identity("robert").key
+    again = meeting.reopened()
+    assert again.room.state.keys["bob"] == identity("robert").key
+    _, answers = again.meet("bob")
+    assert only_refusal(answers).code == "name_taken"
+
+
+@pytest.mark.parametrize(
+    ("case", "why"),
+    [
+        ("wrote", "has written here"),
+        ("present", "first /kick bob"),
+        ("banned", "first /pardon bob"),
+        ("heir", "may host"),
+        ("co-host", "may host"),
+        ("host", "can't be the target"),
+    ],
+)
+def test_host_frees_no_name_of_a_known_person(meeting: Meeting, case: str, why: str) -> None:
+    match case:
+        case "wrote":
+            meeting.send(meeting.bob, PostMessage("m", "hello"))
+        case "banned":
+            meeting.act("ban", "bob")
+        case "heir":
+            meeting.send(meeting.hana, SetHeirs(("bob",)))
+        case "co-host":
+            meeting.act("role", "bob", "host")
+    if case not in ("present", "banned"):
+        meeting.lose(meeting.bob)
+    name = "hana" if case == "host" else "bob"
+    refusal = only_refusal(meeting.tell(meeting.hana, Moderate("free", name)))
+    assert why in refusal.text
+    assert name in meeting.room.state.people
+
+
+def test_free_in_a_log_keeps_a_name_that_was_used() -> None:
+    log = founded("bob", "cleo")
+    log.says("bob")
+    for name in ("bob", "cleo"):
+        log.add("", MemberLeft(name))
+        log.add("ann", MemberModerated("free", name))
+    assert log.state.doubts == {}
+    assert log.state.keys.keys() == {"ann", "bob"}
+    assert log.state.people.keys() == {"ann", "bob"}

@@ -194,6 +194,7 @@ def told(body: AnyBody, by: str = "ann", devices: Mapping[str, set[str]] | None 
         (MemberModerated("kick", "bob", reason="loud"), "ann put bob out: loud"),
         (MemberModerated("ban", "bob"), "ann banned bob"),
         (MemberModerated("pardon", "bob"), "ann lets bob come back"),
+        (MemberModerated("free", "bob"), "ann freed the name bob, by which nobody wrote"),
         (MemberModerated("mute", "bob"), "ann muted bob"),
         (MemberModerated("unmute", "bob"), "ann lets bob write again"),
         (MemberModerated("role", "bob", "observer"), "ann made bob an observer"),
