@@ -5,7 +5,7 @@ seconds: call it in a background thread.
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -30,7 +30,7 @@ from genie_core.assistant.tools.files.changes import FileChanges
 from genie_core.assistant.tools.files.workspace import Workspace
 from genie_core.assistant.tools.shell.jobs import Jobs
 from genie_core.assistant.tools.shell.run import is_key
-from genie_core.assistant.tools.shell.sandbox import describe_sandbox, is_isolated
+from genie_core.assistant.tools.shell.sandbox import describe_sandbox, is_confined, is_isolated
 from genie_core.assistant.usable import refused_texts, usable
 from genie_core.reasoner import GroupReasonerFactory
 from genie_core.room.engine.controls import EngineControls
@@ -89,13 +89,18 @@ def build_assistant(
         owner=owner,
         problems=problems,
     )
-    sandbox, isolated = describe_sandbox(config.sandbox), is_isolated(config.sandbox)
+    in_sandbox = partial(
+        effects_of,
+        sandbox=describe_sandbox(config.sandbox),
+        isolated=is_isolated(config.sandbox),
+        confined=is_confined(config.sandbox),
+    )
     policy = Policy(
         config.rules,
         partial(risk_in, builder),
         owner,
         partial(normalized, builder.workspace),
-        partial(_effects, builder, sandbox, isolated),
+        partial(_effects, builder, in_sandbox),
         lambda: tuple(builder.texts_used),
     )
     builder.make_ready()
@@ -142,8 +147,7 @@ def build_reasoner(
 
 def _effects(
     builder: AssistantBuilder,
-    sandbox: str,
-    isolated: bool,  # noqa: FBT001 - as in `effects_of`
+    in_sandbox: Callable[[Workspace | None, ToolCall, Risk], ToolEffects],
     call: ToolCall,
     risk: Risk,
 ) -> ToolEffects:
@@ -159,7 +163,7 @@ def _effects(
         named = {key: str(call.arguments.get(key, "")) for key in ("name", "file")}
         folders = builder.text_folders(agent)
         return skill_effects(folders, named["name"], named["file"] or SKILL_FILE)
-    effects = effects_of(workspace, call, risk, sandbox, isolated=isolated)
+    effects = in_sandbox(workspace, call, risk)
     claim = builder.servers.claim(call.tool) if risk == "unknown" else ""
     return replace(effects, claim=claim) if claim else effects
 

@@ -1,16 +1,16 @@
 """What a call of a built-in tool would do, read from its arguments and the files as they are."""
 
 import os
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from fnmatch import fnmatchcase
-from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, Final
 
-from genie_core.assistant.policy.commands import analyse
+from genie_core.assistant.policy.commands import Command, analyse
+from genie_core.assistant.policy.known_commands import GIT_WITHOUT_HOOKS
+from genie_core.assistant.policy.named_files import NamedFiles, find_named, rule_path
 from genie_core.assistant.policy.normalize import normalized
 from genie_core.assistant.tools.catalog import (
     COMMAND_TOOLS,
@@ -30,27 +30,21 @@ from genie_core.assistant.tools.files.edit import (
     planned_move,
     planned_write,
 )
+from genie_core.assistant.tools.files.guarded import below, denied_alias, find_guarded, is_whole
 from genie_core.assistant.tools.files.workspace import (
     AccessRefused,
     Workspace,
     hidden_parts,
     is_unlisted,
+    matches_path,
 )
 from genie_core.room.engine.effects import UNKNOWN_EFFECTS, ToolEffect, ToolEffects
 from genie_core.room.engine.policy import SERVER_REQUESTS, Risk, ToolCall
 
-_MOST_LISTED: Final = 2_000
-_MOST_FOLDERS: Final = 20
-"""Entries of a folder, and folders, that are compared with the wildcards in a command."""
-
-_ENTERS: Final = frozenset({"cd", "pushd", "-C", "--directory", "--chdir"})
-_MOST_ENTERED: Final = 4
+_MOST_PATTERNS: Final = 3
 
 REFUSED: Final = "refused"
 """The `original` of a call that was shown as one that the tool will refuse."""
-
-_BETWEEN: Final = re.compile(r"[=:,@<>(){}'\"`;|&\s]+")
-"""What may stand between a name of a file and other text in a word."""
 
 _OTHER_ROOMS: Final = ToolEffects(private=True, source="other rooms")
 
@@ -62,10 +56,12 @@ def effects_of(
     sandbox: str = "",
     *,
     isolated: bool = False,
+    confined: bool = False,
 ) -> ToolEffects:
     """Resolve a call; `risk` is "unknown" if the tool is not built in.
 
-    `sandbox` and `isolated` are as in `ToolEffects`.
+    `sandbox` and `isolated` are as in `ToolEffects`. `confined`: a sandbox holds commands to the
+    rules that deny files.
 
     Reads the file that the call would change. Arguments of a wrong type count as missing: the tool
     will not run with them.
@@ -86,7 +82,7 @@ def effects_of(
     if call.tool == "read_job":  # the output may have whatever the command could read
         return ToolEffects(private=bool(call.arguments.get("job")))
     if call.tool in COMMAND_TOOLS:
-        effects = _of_command(workspace, arguments)
+        effects = _of_command(workspace, arguments, confined=confined)
         return replace(effects, sandbox=sandbox, isolated=isolated)
     if call.tool not in (*READING_TOOLS, *EDIT_TOOLS):
         return ToolEffects()
@@ -94,11 +90,21 @@ def effects_of(
         return _of_change(workspace, call.tool, arguments)
     named = arguments.text("path" if call.tool == "read_file" else "folder")
     try:
-        name = workspace.key(workspace.place(named))
+        place = workspace.place(named)
     except AccessRefused as refusal:
         return ToolEffects(refusal=str(refusal), original=REFUSED)
-    reads, private = (ToolEffect("read", name),), workspace.is_private(name)
-    return ToolEffects(reads, private=private, hidden=is_unlisted(name))
+    name = workspace.key(place)
+    reads = tuple(ToolEffect("read", each) for each in _names_of(workspace, place))
+    return ToolEffects(reads, private=workspace.is_private(name), hidden=is_unlisted(name))
+
+
+def _names_of(workspace: Workspace, file: Path) -> list[str]:
+    """Return the path of a file, and another of its hard links if rules deny that one."""
+    names = [workspace.key(file)]
+    if workspace.rules.unread and _has_hard_links([file]) and not file.is_dir():
+        alias = denied_alias(workspace, file)
+        names += [workspace.key(alias)] if alias else []
+    return names
 
 
 def _of_change(workspace: Workspace, tool: str, arguments: "_Arguments") -> ToolEffects:
@@ -120,7 +126,8 @@ def _of_change(workspace: Workspace, tool: str, arguments: "_Arguments") -> Tool
         )
     targets = (each for change in changes for each in (change.file, change.to) if each is not None)
     writes = tuple(ToolEffect("write", workspace.key(each)) for each in targets)
-    read = [workspace.key(each.file) for each in changes if each.original is not None]
+    files = [each.file for each in changes if each.original is not None]
+    read = [name for file in files for name in _names_of(workspace, file)]
     return ToolEffects(
         (*writes, *(ToolEffect("read", name) for name in read)),
         private=any(map(workspace.is_private, read)),
@@ -153,87 +160,112 @@ def _planned(workspace: Workspace, tool: str, arguments: "_Arguments") -> list[C
     return [planned_edit(workspace, path, old, new, everywhere=everywhere)]
 
 
-def _of_command(workspace: Workspace, arguments: "_Arguments") -> ToolEffects:
+def _of_command(workspace: Workspace, arguments: "_Arguments", *, confined: bool) -> ToolEffects:
     text, folder = arguments.text("command"), arguments.text("folder")
     command = analyse(text, in_shell=arguments.flag("shell"))
     runs = ToolEffect("run", command.plain if command.words else text)
-    words = list(dict.fromkeys(word for each in (command.words, *command.inner) for word in each))
-    words = words or list(dict.fromkeys(text.split()))  # it was not analysed
-    guarded = _Guarded(workspace)
-    places = [folder, *_entered(folder, (command.words, *command.inner))]
-    names = dict.fromkeys(
-        name
-        for place in places
-        for word in words
-        for name in _named(workspace, guarded, place, word)
-    )
-    folders = [name for name in names if os.path.isdir(workspace.root / name)]  # noqa: PTH112 - raises nothing
+    if not command.words and not command.inner:  # it was not analysed
+        command = replace(command, inner=(tuple(text.split()),))
+    named = find_named(workspace, command, folder)
+    command = _in_place(workspace, command, named)
+    reads, writes = _all_named(workspace, command, named, confined=confined)
+    names = [rule_path(workspace, each) for each in reads]
+    names += [f"{rule_path(workspace, each)}/" for each in reads if each.is_dir()]
+    written = [rule_path(workspace, each) for each in writes]
     return ToolEffects(
-        (runs, *(ToolEffect("read", name) for name in names if name not in folders)),
+        (
+            runs,
+            *(ToolEffect("write", name) for name in written),
+            *(ToolEffect("read", name) for name in names),
+        ),
         anything=command.anything,
         why=command.why,
-        private=bool(folders) or any(map(workspace.is_private, names)),
+        private=bool(named.folders) or any(map(workspace.is_private, names)),
+        denied=_denied(workspace, names, written),
+        unheld=_unheld(workspace, command, named, confined=confined),
+        connects="connects" in command.uses,
     )
 
 
-def _entered(folder: str, commands: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Yield the folders that a command changes to, as far as its words say it."""
-    pairs = (pair for words in commands for pair in pairwise(words))
-    entered = dict.fromkeys(to for option, to in pairs if option in _ENTERS)
-    yield from (os.path.join(folder, to) for to in islice(entered, _MOST_ENTERED))  # noqa: PTH118 - "" stays ""
+def _in_place(workspace: Workspace, command: Command, named: NamedFiles) -> Command:
+    """Return a command with what the places where it runs add to what it may run."""
+    if named.doubtful:
+        why = f"{named.doubtful} is a place of a running process"
+        return replace(command, anything=True, why=why)
+    if command.anything or command.why:
+        return command
+    program = shutil.which(command.words[0])
+    if program and Path(os.path.realpath(program)).is_relative_to(workspace.root):
+        return replace(command, anything=True, why=f"{program} is a program of the workspace")
+    repository = named.repository
+    if repository is None or command.words[0] != "git":
+        return command
+    if setting := repository.setting_that_runs():
+        why = f"the setting {setting} of this repository can name a program"
+        return replace(command, anything=True, why=why)
+    if repository.has_hooks() and not GIT_WITHOUT_HOOKS & set(command.words):
+        return replace(command, why="it runs the hooks of this repository")
+    return command
 
 
-def _named(workspace: Workspace, guarded: "_Guarded", folder: str, word: str) -> Iterator[str]:
-    """Yield the files and folders that a word of a command may name, as rules know them.
-
-    Files that the file tools would refuse count by their names: a command can open them.
-    """
-    options = re.match(r"-[A-Za-z]{0,8}", word)
-    stuck = [word[at:] for at in range(2, options.end() + 1)] if options else []
-    for part in dict.fromkeys((word, *_BETWEEN.split(word), *stuck)):
-        if not part or part.startswith("-") or "\0" in part:
-            continue
-        yield from _existing(workspace, folder, part)
-        if set("*?[") & set(part):
-            yield from guarded.named(folder, part)
-
-
-def _existing(workspace: Workspace, folder: str, part: str) -> Iterator[str]:
-    path = Path(os.path.normpath(workspace.root / folder / os.path.expanduser(part)))  # noqa: PTH111 - "~" in the middle of a path stays
-    with suppress(OSError, ValueError):
-        if not os.path.lexists(path):
-            return
-        try:
-            yield workspace.key(workspace.place(os.path.join(folder, part)))  # noqa: PTH118 - "" stays ""
-        except AccessRefused:
-            is_inside = path.is_relative_to(workspace.root)
-            yield workspace.key(path) if is_inside else str(path)
+def _all_named(
+    workspace: Workspace, command: Command, named: NamedFiles, *, confined: bool
+) -> tuple[list[Path], list[Path]]:
+    """Return the files that a command reads and writes, also those in folders that rules deny."""
+    reads, writes, rules = named.reads | named.expanded, dict(named.writes), workspace.rules
+    if not (rules.unread or rules.unwritten) or not (named.folders or _has_hard_links(reads)):
+        return [each for each in reads if each not in writes], [*writes]
+    guarded = find_guarded(workspace)
+    reads |= {guarded.aliases[path]: None for path in [*reads] if path in guarded.aliases}
+    writes |= {guarded.aliases[path]: None for path in [*writes] if path in guarded.aliases}
+    if command.uses & {"content", "moves"} and not confined:
+        reads |= dict.fromkeys(below(named.folders, guarded.unread))
+        reads |= dict.fromkeys(below(guarded.unread, named.folders))
+    if "follows" in command.uses and not confined:
+        reads |= {guarded.links[link]: None for link in below(named.folders, guarded.links)}
+    if command.uses & {"writes", "moves"}:
+        writes |= dict.fromkeys(below(named.folders, guarded.unwritten))
+    return [each for each in reads if each not in writes], [*writes]
 
 
-class _Guarded:
-    """The files with rules, or private, in the folders that wildcards name."""
+def _has_hard_links(paths: Iterable[Path]) -> bool:
+    with suppress(OSError):
+        return any(path.lstat().st_nlink > 1 for path in paths)
+    return False
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
-        self._found: dict[Path, list[str]] = {}
 
-    def named(self, folder: str, part: str) -> Iterator[str]:
-        """Yield those that a wildcard stands for: a shell or Git expands it."""
-        above, _, pattern = part.rpartition("/")
-        with suppress(OSError, AccessRefused):
-            place = self._workspace.place(os.path.join(folder, above))  # noqa: PTH118 - "" stays ""
-            for name in self._in(place):
-                if fnmatchcase(name, pattern):
-                    yield self._workspace.key(place / name)
+def _denied(workspace: Workspace, reads: Sequence[str], writes: Sequence[str]) -> str:
+    """Say which file rules deny to the tools for files, and so to commands."""
+    for done, names, patterns in (
+        ("read", reads, workspace.rules.unread),
+        ("written", writes, workspace.rules.unwritten),
+    ):
+        if name := next((each for each in names if matches_path(each, patterns)), ""):
+            return f"{name} may not be {done}: a rule denies it"
+    return ""
 
-    def _in(self, place: Path) -> list[str]:
-        if place not in self._found and len(self._found) < _MOST_FOLDERS:
-            key = self._workspace.key
-            with os.scandir(place) as entries:
-                names = [entry.name for entry in islice(entries, _MOST_LISTED)]
-            is_guarded = self._workspace.is_guarded
-            self._found[place] = [name for name in names if is_guarded(key(place / name))]
-        return self._found.get(place, [])
+
+def _unheld(workspace: Workspace, command: Command, named: NamedFiles, *, confined: bool) -> str:
+    """Say what rules that deny paths can't prevent while a command runs; empty if nothing."""
+    rules, runs_code = workspace.rules, command.anything or bool(command.why)
+    doubts = []
+    searches = "searches" in command.uses and rules.unread and not confined
+    finds = searches and below([named.start], find_guarded(workspace).unread)
+    if rules.unread and (runs_code or finds) and not confined:
+        doubts.append(
+            f"without a sandbox, it may read files that rules deny ({_some(rules.unread)})"
+        )
+    elif rules.unread and ("history" in command.uses or (runs_code and named.repository)):
+        doubts.append("it may show earlier versions of files that rules deny")
+    new = [each for each in rules.unwritten if not (confined and is_whole(each, workspace))]
+    if new and (runs_code or "checkout" in command.uses or named.copies_folder):
+        doubts.append(f"it may write new files that rules deny ({_some(new)})")
+    return "; ".join(doubts)
+
+
+def _some(patterns: Sequence[str]) -> str:
+    more = len(patterns) - _MOST_PATTERNS
+    return ", ".join(patterns[:_MOST_PATTERNS]) + (f" and {more} more" if more > 0 else "")
 
 
 class _Arguments:

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 from genie_core.assistant.config import Rule
 from genie_core.assistant.policy.commands import analyse, is_covered, matches
 from genie_core.assistant.policy.effects import is_set
+from genie_core.assistant.policy.known_commands import RUN_CODE
 from genie_core.assistant.policy.normalize import PATH_ARGUMENTS, host_of, readable_host
 from genie_core.assistant.tools.catalog import ROOM_TOOLS
 from genie_core.assistant.tools.files.workspace import PRIVATE_FILES, PathRules, matches_path
@@ -148,21 +149,27 @@ class Policy:
         return PolicyResult(effect, why, risk, must_ask=True, effects=effects)
 
     def _doubted(self, call: ToolCall, result: PolicyResult) -> PolicyResult:
-        """Let a person decide if a command may be one that a rule denies or asks about."""
-        effects = result.effects
-        if result.effect == "deny" or not effects.targets("run"):
+        """Let a person decide if a command may do what a rule denies or asks about."""
+        if result.effect == "deny" or not result.effects.targets("run"):
             return result
-        about = [
-            number
-            for number, rule in enumerate(self.rules, 1)
-            if rule.effect != "allow" and _is_about_commands(rule, call)
-        ]
-        if not about or not (effects.anything or effects.why):
-            return result
-        if result.effect == "allow" and effects.anything and not result.exact:
-            because = f"rule {about[0]} may be about it: {effects.why}"
-            return replace(result, effect="ask", because=because, must_ask=True)
-        return replace(result, must_ask=result.effect == "ask")
+        if denied := result.effects.denied:
+            return replace(result, effect="deny", because=denied)
+        doubt = self._doubt(call, result.effects)
+        if doubt and result.effect == "allow" and not result.exact:
+            return replace(result, effect="ask", because=doubt, must_ask=True)
+        return replace(result, must_ask=bool(doubt) and result.effect == "ask")
+
+    def _doubt(self, call: ToolCall, effects: ToolEffects) -> str:
+        """Say which rule a command may evade; empty if none."""
+        runs_code = effects.anything or bool(effects.why)
+        connects = (runs_code or effects.connects) and not effects.isolated
+        for number, rule in enumerate(self.rules, 1):
+            if rule.effect == "allow" or not fnmatchcase(call.tool, rule.tool):
+                continue
+            if (runs_code and _command_pattern(rule)) or (connects and rule.host):
+                why = effects.why or "it connects to hosts that it does not name"
+                return f"rule {number} may be about it: {why}"
+        return effects.unheld
 
     def _result(self, call: ToolCall, risk: Risk, effects: ToolEffects) -> PolicyResult:
         fitting = self._fitting(call, risk, effects, broken=False)
@@ -172,10 +179,15 @@ class Policy:
             return self._default(call, risk, effects)
         denying = [each for each in fitting if each[1].effect == "deny"]
         number, rule = max(denying or fitting, key=lambda each: (_specificity(each[1]), each[0]))
+        exact = any(each.effect == "allow" and _is_exact(each, effects) for _, each in fitting)
         if rule.effect == "allow" and effects.hidden and not any(map(_names_hidden, _paths(rule))):
             return PolicyResult("ask", HIDDEN, risk)
         return PolicyResult(
-            rule.effect, describe(number, rule), risk, mixed=rule.mixed, exact=_is_exact(rule)
+            rule.effect,
+            describe(number, rule),
+            risk,
+            mixed=rule.mixed,
+            exact=exact,
         )
 
     def _fitting(
@@ -187,7 +199,7 @@ class Policy:
             (number, rule)
             for number, rule in enumerate(self.rules, 1)
             if rule.broken is broken
-            and _fits(rule, call, risk, values)
+            and _fits(rule, call, risk, values, effects)
             and _fits_effects(rule, call, effects)
         ]
 
@@ -352,7 +364,7 @@ class _Values:
         return self._found[name]
 
 
-def _fits(rule: Rule, call: ToolCall, risk: Risk, values: _Values) -> bool:
+def _fits(rule: Rule, call: ToolCall, risk: Risk, values: _Values, effects: ToolEffects) -> bool:
     if not _is_about(rule, call, risk):
         return False
     if call.tool in ONLY_PEOPLE_ALLOW and rule.effect == "allow":
@@ -361,7 +373,7 @@ def _fits(rule: Rule, call: ToolCall, risk: Risk, values: _Values) -> bool:
     return all(
         name in call.arguments
         and (
-            _command_fits(rule, pattern, call)
+            _command_fits(rule, pattern, call, effects)
             if is_command and name == "command"
             else _argument_fits(rule, pattern, *values.of(name))
         )
@@ -376,7 +388,9 @@ def _fits_effects(rule: Rule, call: ToolCall, effects: ToolEffects) -> bool:
         pattern = rule.arguments.get("path", "*")
         if not all(fnmatchcase(path, pattern) for path in effects.targets("write")):
             return False
-    if rule.command and not (effects.targets("run") and _command_fits(rule, rule.command, call)):
+    if rule.command and not (
+        effects.targets("run") and _command_fits(rule, rule.command, call, effects)
+    ):
         return False
     return not rule.host or _host_fits(rule, effects)
 
@@ -401,16 +415,16 @@ def _is_about(rule: Rule, call: ToolCall, risk: Risk) -> bool:
     )
 
 
-def _is_about_commands(rule: Rule, call: ToolCall) -> bool:
-    """Whether a rule is about commands, so that auto mode must not guess."""
-    pattern = rule.command or rule.arguments.get("command", "")
-    return bool(pattern) and fnmatchcase(call.tool, rule.tool)
+def _command_pattern(rule: Rule) -> str:
+    return rule.command or rule.arguments.get("command", "")
 
 
-def _is_exact(rule: Rule) -> bool:
-    """Whether a rule names a command word for word."""
-    pattern = rule.command or rule.arguments.get("command", "")
-    return bool(pattern) and not _WILD & set(pattern)
+def _is_exact(rule: Rule, effects: ToolEffects) -> bool:
+    """Whether a rule names a command word for word, or a program for the code that it runs."""
+    pattern = _command_pattern(rule)
+    program = pattern.partition(" ")[0]
+    names_program = program in RUN_CODE and not effects.anything
+    return bool(pattern) and not _WILD & set(program if names_program else pattern)
 
 
 def _path_fits(rule: Rule, effects: ToolEffects) -> bool:
@@ -433,11 +447,11 @@ def _host_fits(rule: Rule, effects: ToolEffects) -> bool:
 def _is_in_root(rule: Rule, call: ToolCall) -> bool:
     """Whether a command runs in the workspace itself, where a rule about commands means it to."""
     folder = call.arguments.get("folder", "")
-    pattern = rule.command or rule.arguments.get("command")
+    pattern = _command_pattern(rule)
     return "folder" in rule.arguments or pattern == "*" or folder in ("", ".", None)
 
 
-def _command_fits(rule: Rule, pattern: str, call: ToolCall) -> bool:
+def _command_fits(rule: Rule, pattern: str, call: ToolCall, effects: ToolEffects) -> bool:
     text, shell = call.arguments["command"], is_set(call.arguments, "shell")
     if not _is_short(text) or len(pattern) > LONGEST_PATTERN:
         return rule.effect != "allow" or pattern == "*"
@@ -449,7 +463,8 @@ def _command_fits(rule: Rule, pattern: str, call: ToolCall) -> bool:
         return True
     command = analyse(text, in_shell=shell)
     if rule.effect == "allow":
-        return is_covered(command, pattern)
+        anything = command.anything or (effects.anything and bool(effects.targets("run")))
+        return is_covered(replace(command, anything=anything), pattern)
     return fnmatchcase(text, pattern) or matches(command, pattern)
 
 

@@ -49,7 +49,9 @@ class ToolEffects:
     grant that also covers calls like this one; empty if there is none. `is_grantable`: a grant may
     answer calls like this one. `hidden`: it writes hidden files, or reads some that projects don't
     usually have, so only a rule or pattern that names such files allows it. `claim` is what a tool
-    server says that its tool does: it is shown, and decides nothing.
+    server says that its tool does: it is shown, and decides nothing. `denied` says which file rules
+    deny to it, and `unheld` what such rules can't prevent once the call runs. `connects`: it reaches hosts that are not among
+    `known`.
     """
 
     known: tuple[ToolEffect, ...] = ()
@@ -66,6 +68,9 @@ class ToolEffects:
     is_grantable: bool = True
     hidden: bool = False
     claim: str = ""
+    denied: str = ""
+    unheld: str = ""
+    connects: bool = False
 
     @property
     def reads(self) -> Reads:

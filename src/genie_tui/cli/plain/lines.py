@@ -299,6 +299,8 @@ def _effects(call: ToolApproval, effects: ToolEffects | None) -> Iterator[str]:
         yield f"Effect: may run anything: {visible_line(effects.why)}"
     elif effects.why:
         yield f"Effect: {visible_line(effects.why)}"
+    if effects.unheld:
+        yield f"Effect: {visible_line(effects.unheld)}"
     if effects.private:
         yield f"Effect: {reads_private(call)}"
     if effects.sandbox:

@@ -191,6 +191,8 @@ def effect_content(view: CardView) -> Content:
         )
     elif effects.why:
         parts.append(Content.styled(visible_line(effects.why), "$text-warning"))
+    if effects.unheld:
+        parts.append(Content.styled(visible_line(effects.unheld), "$text-warning"))
     if effects.private:
         parts.append(Content.styled(reads_private(request), "$text-warning"))
     if effects.sandbox:

@@ -1,13 +1,14 @@
 """Rules hold to what a call would do."""
 
+import os
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from genie_core.agent.approval import shown_original
 from genie_core.assistant.build import build_assistant
-from genie_core.assistant.config import AssistantConfig, Rule
+from genie_core.assistant.config import AssistantConfig, Rule, Sandbox
 from genie_core.assistant.policy.effects import effects_of
 from genie_core.assistant.policy.policy import Policy, path_rules
 from genie_core.assistant.tools.catalog import FILE_TOOLS, RISKS
@@ -15,6 +16,7 @@ from genie_core.assistant.tools.files.edit import Edits, TextEdit
 from genie_core.assistant.tools.files.files import Files
 from genie_core.assistant.tools.files.grep import Grep
 from genie_core.assistant.tools.files.workspace import Workspace
+from genie_core.assistant.tools.shell.sandbox import find_backend
 from genie_core.room.engine.effects import ToolEffect, ToolEffects
 from genie_core.room.engine.policy import PolicyResult, Risk, ToolCall
 
@@ -407,3 +409,144 @@ def test_a_hidden_file_is_written_unasked_only_by_a_rule_that_names_it(
 ) -> None:
     wanted = {"path": ".husky/pre-commit", "content": "x"}
     assert judge(root, rule, tool="write_file", **wanted).effect == effect
+
+
+OPEN = Sandbox("off")
+ANY_COMMAND = Rule("allow", "run_command")
+NEEDS_SANDBOX = pytest.mark.skipif(not find_backend().name, reason="no sandbox on this machine")
+
+
+def judge_command(root: Path, command: str, *rules: Rule, sandbox: Sandbox) -> PolicyResult:
+    config = AssistantConfig(workspace=root, rules=rules, sandbox=sandbox)
+    built = build_assistant(config, owner="ann")
+    return built.policy.evaluate(ToolCall("ann", "system", "run_command", {"command": command}))
+
+
+@pytest.fixture
+def maze(root: Path) -> Path:
+    (root / "sub").mkdir()
+    (root / "real" / "deep").mkdir(parents=True)
+    (root / "sub" / "link").symlink_to("../real/deep")
+    (root / "real" / "prod.env").write_text("TOKEN=hunter2\n")
+    (root / "docs" / "outside").symlink_to("../prod.env")
+    os.link(root / "prod.env", root / "hard.txt")
+    return root.resolve()
+
+
+@pytest.mark.parametrize("mode", ["off", pytest.param("auto", marks=NEEDS_SANDBOX)])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat sub/link/../prod.env",
+        "cat /proc/self/cwd/prod.env",
+        "cat {root}/prod.env",
+        "cat ../{name}/prod.env",
+        "cat docs/outside",
+        "cat hard.txt",
+        "cp hard.txt a.txt",
+        "cp notes.md new.env",
+        "cp notes.md docs/new.ENV",
+        "mv notes.md new.env",
+        "mv docs new.env",
+        "touch new.env",
+        "touch sub/link/../new.env",
+        "mkdir new.env",
+        "truncate -s 0 hard.txt",
+        "rm prod.env",
+        "diff --unified prod.env notes.md",
+        "sort -k1 -- prod.env",
+        "wc -l notes.md prod.env",
+        "grep -rn TOKEN prod.env",
+        "git diff --stat prod.env",
+    ],
+)
+def test_a_denied_file_is_found_in_any_word(
+    maze: Path, command: str, mode: Literal["off", "auto"]
+) -> None:
+    command = command.format(root=maze, name=maze.name)
+    rules = Rule("allow", command="*"), ANY_COMMAND, NO_ENV
+    assert judge_command(maze, command, *rules, sandbox=Sandbox(mode)).effect == "deny"
+
+
+@pytest.mark.parametrize(
+    ("command", "effect"),
+    [
+        ("grep -r TOKEN .", "deny"),
+        ("grep -r TOKEN sub real", "deny"),
+        ("grep -r TOKEN", "ask"),
+        ("rg TOKEN", "ask"),
+        ("grep -n one notes.md", "allow"),
+        ("diff docs docs", "deny"),
+        ("mv real other", "deny"),
+        ("cp -r real other", "deny"),
+        ("cat /proc/self/fd/9", "ask"),
+        ("cat /proc/1/cwd/prod.env", "ask"),
+        ("python3 -c pass", "ask"),
+        ("tar cf x.tar .", "ask"),
+        ("less notes.md", "ask"),
+        ("make test", "ask"),
+        ("git show HEAD", "ask"),
+        ("git log -p", "ask"),
+        ("git stash", "ask"),
+        ("git status", "allow"),
+        ("git log --oneline", "allow"),
+        ("ls -R .", "allow"),
+        ("find . -name *.md", "allow"),
+        ("cat notes.md", "allow"),
+        ("wc -l notes.md docs/a.md", "allow"),
+        ("cp notes.md docs", "allow"),
+    ],
+)
+def test_without_a_sandbox_what_is_not_known_is_asked_about(
+    maze: Path, command: str, effect: str
+) -> None:
+    result = judge_command(maze, command, ANY_COMMAND, NO_ENV, sandbox=OPEN)
+    assert result.effect == effect
+    if effect == "ask":
+        assert result.must_ask
+        assert "may" in result.because
+        assert "rules deny" in result.effects.unheld
+
+
+@NEEDS_SANDBOX
+@pytest.mark.parametrize(
+    ("rule", "command", "effect"),
+    [
+        (Rule("deny", risk="read", path="*.env"), "python3 -c pass", "allow"),
+        (Rule("deny", risk="read", path="*.env"), "grep -r TOKEN .", "allow"),
+        (Rule("deny", risk="read", path="*.env"), "git show HEAD", "ask"),
+        (Rule("deny", risk="write", path="docs/*"), "python3 -c pass", "allow"),
+        (Rule("deny", risk="write", path="docs/a.md"), "python3 -c pass", "allow"),
+        (Rule("deny", risk="write", path="new/*"), "python3 -c pass", "ask"),
+        (Rule("deny", risk="write", path="*.env"), "python3 -c pass", "ask"),
+        (Rule("deny", risk="write", path="*.env"), "git stash", "ask"),
+        (Rule("deny", risk="write", path="*.env"), "cp -r docs other", "ask"),
+        (Rule("deny", risk="write", path="*.env"), "cat notes.md", "allow"),
+    ],
+)
+def test_in_a_sandbox_only_what_it_cannot_prevent_is_asked_about(
+    maze: Path, rule: Rule, command: str, effect: str
+) -> None:
+    assert judge_command(maze, command, ANY_COMMAND, rule, sandbox=Sandbox()).effect == effect
+
+
+@pytest.mark.parametrize("command", ["cp notes.md new.env", "touch prod.env", "rm -r docs"])
+def test_denied_writing_holds_for_commands(maze: Path, command: str) -> None:
+    rules = ANY_COMMAND, Rule("deny", risk="write", path="*.env"), Rule("deny", risk="write", path="docs/*")  # fmt: skip
+    assert judge_command(maze, command, *rules, sandbox=OPEN).effect == "deny"
+    assert judge_command(maze, "cat prod.env", *rules, sandbox=OPEN).effect == "allow"
+
+
+def test_a_rule_by_words_allows_what_is_not_known(maze: Path) -> None:
+    named = Rule("allow", command="python3 -c pass")
+    assert judge_command(maze, "python3 -c pass", named, NO_ENV, sandbox=OPEN).effect == "allow"
+    made = Rule("allow", command="make *")
+    assert judge_command(maze, "make test", made, NO_ENV, sandbox=OPEN).effect == "allow"
+
+
+async def test_other_hard_links_of_a_denied_file_are_not_read(maze: Path) -> None:
+    workspace = confined(maze, NO_ENV)
+    assert "a rule denies that" in await Files(workspace).read_file("hard.txt")
+    assert "hunter2" not in await Grep(workspace).grep_files("TOKEN")
+    assert "a rule denies that" in await Edits(workspace).edit_file("hard.txt", "TOKEN", "x")
+    assert "hunter2" in await Files(Workspace(maze)).read_file("hard.txt")

@@ -3,6 +3,7 @@
 Ann owns the machine and hosts the room; bob is a guest whom her agent serves.
 """
 
+import os
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -152,6 +153,10 @@ def root(tmp_path: Path) -> Path:
     (tmp_path / "outside.txt").write_text("outside\n")
     (root / "way-out.txt").symlink_to("../outside.txt")
     (root / "harmless.txt").symlink_to("prod.env")
+    (root / "docs" / "b").mkdir()
+    (root / "sub").symlink_to("docs/b")
+    (root / "docs" / "prod.env").write_text("TOKEN=hunter2\n")
+    os.link(root / "prod.env", root / "hard.txt")
     return root
 
 
@@ -168,6 +173,8 @@ OLD_NO_PUSH = (
 )
 GIT = (Rule("allow", command="git *"),)
 CAT = (*NO_ENV, Rule("allow", command="cat *"))
+CAT_AND_ALL = (*CAT, Rule("allow", "run_command"))
+NO_EVIL = (Rule("allow", "run_command"), Rule("deny", host="evil.example"))
 MAKE = (Rule("allow", command="make *"),)
 DOCS = (Rule("allow", host="docs.example.org"), Rule("deny", host="*localhost*"))
 IN_DOCS = (Rule("allow", path="docs/*"),)
@@ -310,6 +317,26 @@ SPELLING: list[tuple[str, tuple[Rule, ...], Call, Outcome]] = [
     ("an address as a number", LOCAL, fetch("http://2130706433/"), "denied"),
     ("a short address", LOCAL, fetch("http://0x7f.1/"), "denied"),
     ("an address in an address", LOCAL, fetch("http://[::ffff:127.0.0.1]/"), "denied"),
+    ("a denied file by a link and dots", CAT, run("cat sub/../prod.env"), "denied"),
+    ("a denied file by the folder of a process", CAT, run("cat /proc/self/cwd/prod.env"), "denied"),
+    ("a denied file by a hard link", NO_ENV, read("hard.txt"), "denied"),
+    ("a denied file by a hard link in a command", CAT, run("cat hard.txt"), "denied"),
+    ("a copy with a denied name", CAT_AND_ALL, run("cp notes.md new.env"), "denied"),
+    ("a move to a denied name", CAT_AND_ALL, run("mv notes.md docs/new.env"), "denied"),
+    ("a new file with a denied name", CAT_AND_ALL, run("touch new.env"), "denied"),
+    ("a search in a folder with a denied file", CAT_AND_ALL, run("grep -r TOKEN docs"), "denied"),
+    ("a search in no named folder", CAT_AND_ALL, run("rg TOKEN"), "asks"),
+    ("a program that may open a denied file", CAT_AND_ALL, run("tar cf x.tar docs/b"), "asks"),
+    ("an earlier version of a denied file", CAT_AND_ALL, run("git show HEAD"), "asks"),
+    ("another file in a command", CAT_AND_ALL, run("wc -l notes.md"), "runs"),
+    ("a program for the differences", ALL_BUT_PUSH, run("diff3 --diff-program=./x a b c"), "asks"),
+    ("a program to compress with", ALL_BUT_PUSH, run("sort --compress-prog=./x a"), "asks"),
+    ("a program that nobody knows", ALL_BUT_PUSH, run("frobnicate"), "asks"),
+    ("code of the workspace", ALL_BUT_PUSH, run("make test"), "asks"),
+    ("code of the workspace, by its name", (*ALL_BUT_PUSH, *MAKE), run("make test"), "runs"),
+    ("a pattern for an unknown program", (Rule("allow", command="fro *"),), run("fro x"), "asks"),
+    ("an unknown program, word for word", (Rule("allow", command="fro x"),), run("fro x"), "runs"),
+    ("a host that no word names", NO_EVIL, run("git fetch"), "asks"),
     ("a list for a path", NO_ENV, Call("read_file", {"path": ["prod.env"]}), "runs"),
 ]
 

@@ -67,6 +67,11 @@ def take_file(folder: int, name: str, limit: int) -> bytes:
         os.close(descriptor)
 
 
+def has_hard_links(folder: int, name: str) -> bool:
+    """Whether a file has other names. Raises `OSError`."""
+    return os.stat(name, dir_fd=folder, follow_symlinks=False).st_nlink > 1
+
+
 def put_file(
     folder: int, name: str, content: bytes, *, replace: bool, mode: int | None = None
 ) -> None:

@@ -21,6 +21,7 @@ from genie_core.assistant.tools.files.confined import (
     entries_of,
     file_mode,
     folder_at,
+    has_hard_links,
     move_file,
     put_file,
     take_file,
@@ -177,6 +178,12 @@ class Workspace:
         """Read a file as `read_bytes` does, from its open folder. Raises `OSError`, too."""
         if matches_path(self.key(file), self.rules.unread):
             raise AccessRefused(f"{self.name(file)!r} may not be read: a rule denies it")
+        if self.rules.unread and has_hard_links(folder, file.name):
+            from genie_core.assistant.tools.files.guarded import denied_alias
+
+            if alias := denied_alias(self, file):
+                other = f"it is {self.name(alias)!r}, and a rule denies that"
+                raise AccessRefused(f"{self.name(file)!r} may not be read: {other}")
         return take_file(folder, file.name, limit)
 
     def write_bytes(

@@ -7,21 +7,33 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from genie_core.assistant.config import Sandbox, ToolLimits
+from genie_core.assistant.policy.commands import analyse
+from genie_core.assistant.policy.named_files import find_named
+from genie_core.assistant.tools.files.guarded import below, find_guarded, fixed_folders
+from genie_core.assistant.tools.files.walk import some
 from genie_core.assistant.tools.files.workspace import AccessRefused, Workspace
 from genie_core.assistant.tools.output import cannot
 from genie_core.assistant.tools.shell.jobs import JOB_SECONDS, Job, Jobs
 from genie_core.assistant.tools.shell.prompts import missed_input
 from genie_core.assistant.tools.shell.run import SUPERVISOR, Outcome, environment, run_to_end
-from genie_core.assistant.tools.shell.sandbox import SandboxUnavailable, sandbox_command
+from genie_core.assistant.tools.shell.sandbox import (
+    Denied,
+    SandboxUnavailable,
+    is_confined,
+    sandbox_command,
+)
 from genie_core.runtime.progress import doing
 from genie_core.runtime.threads import off_loop
 from genie_core.storage.atomic import reason
 
 SHELL: Final = "/bin/sh"
 MAX_COMMAND_CHARS: Final = 20_000
+
+MOST_DENIED: Final = 1_000
+"""Files and folders in a workspace that a sandbox covers."""
 
 NO_INPUT: Final = (
     "Commands get no input: use an option that answers, such as --yes, or ask the owner to run it."
@@ -70,11 +82,11 @@ class Commands:
         allowed = seconds if seconds is not None and 0 < seconds < longest else longest
         try:
             words = self._words(command, shell=shell)
-            outcome, wrapper = await self._outcome(words, folder, allowed)
+            outcome, box = await self._outcome(words, folder, allowed)
         except AccessRefused as refusal:
             return cannot(str(refusal))
-        offline = bool(wrapper) and not self.sandbox.network
-        return _report(words[0], outcome, allowed, offline=offline)
+        notes = self._notes(box) if outcome.code != 0 else ""
+        return _report(words[0], outcome, allowed, notes)
 
     async def read_job(self, job: int = 0) -> str:
         """Return what a command in the background has printed since it was last read.
@@ -145,19 +157,19 @@ class Commands:
         listen: Callable[[bytes], None] | None = None,
         *,
         patient: bool = False,
-    ) -> tuple[Outcome, Sequence[str]]:
+    ) -> tuple[Outcome, "_Box"]:
         """Run a program; returns its outcome and its sandbox. Raises `AccessRefused`."""
         place = self.workspace.resolve(folder)
         try:
             with self.workspace.folder(place) as opened:
-                wrapper = await off_loop(partial(self._wrapper, place), "genie-sandbox")
+                box = await off_loop(partial(self._box, words, place), "genie-sandbox")
                 outcome = await run_to_end(
                     words,
-                    place if wrapper else opened,
+                    place if box.wrapper else opened,
                     seconds,
                     self.limits.command_bytes,
                     environment(self.sandbox.env),
-                    wrapper,
+                    box.wrapper,
                     listen,
                     patient=patient,
                 )
@@ -169,10 +181,40 @@ class Commands:
             raise AccessRefused(f"{folder!r} is not a folder") from None
         except OSError as error:
             raise AccessRefused(f"the system cannot start the command: {reason(error)}") from error
-        return outcome, wrapper
+        return outcome, box
 
-    def _wrapper(self, place: Path) -> list[str]:
-        return sandbox_command(self.sandbox, place, self.workspace.root, [SUPERVISOR])
+    def _box(self, words: Sequence[str], place: Path) -> "_Box":
+        if not is_confined(self.sandbox):
+            return _Box(sandbox_command(self.sandbox, place))
+        denied = self._denied(words, place)
+        root = self.workspace.root
+        wrapper = sandbox_command(self.sandbox, place, root, [SUPERVISOR], denied)
+        return _Box(wrapper, tuple(map(self.workspace.name, denied.private)))
+
+    def _denied(self, words: Sequence[str], place: Path) -> Denied:
+        """Return the files that a command does not get; private ones that it names, it gets."""
+        workspace, guarded = self.workspace, find_guarded(self.workspace)
+        named = find_named(workspace, analyse(shlex.join(words)), workspace.key(place))
+        shown = [*named.reads, *named.writes, *map(Path.resolve, self.sandbox.readable)]
+        unread = [each for each in guarded.unread if not SUPERVISOR.is_relative_to(each)]
+        unwritten = [each for each in guarded.unwritten if not below(unread, [each.parent])]
+        if len(unread) + len(unwritten) > MOST_DENIED:
+            raise AccessRefused(
+                f"the rules deny more than {MOST_DENIED:,} files in the workspace; use patterns "
+                "for whole folders, such as secrets/*"
+            )
+        return Denied(
+            unread,
+            unwritten,
+            [each for each in guarded.private if not below(shown, [each])][:MOST_DENIED],
+            fixed_folders(workspace, [*unread, *unwritten]),
+        )
+
+    def _notes(self, box: "_Box") -> str:
+        """Say what a command that failed did not get."""
+        offline = " It ran in a sandbox without network." if not self.sandbox.network else ""
+        private = f" Empty there as private: {some([*box.private])}." if box.private else ""
+        return offline + private if box.wrapper else ""
 
     def _words(self, command: str, *, shell: bool) -> list[str]:
         """Split a command into program and arguments. Raises `AccessRefused`."""
@@ -201,6 +243,13 @@ class Commands:
         return words
 
 
+class _Box(NamedTuple):
+    """The words that start a sandbox, none without one, and the files that are empty in it."""
+
+    wrapper: Sequence[str] = ()
+    private: tuple[str, ...] = ()
+
+
 def _operator(command: str) -> str:
     """Return the first unquoted shell operator in a command, or an empty string."""
     lexer = shlex.shlex(re.sub(r"\\.", "__", command), punctuation_chars=_OPERATORS)
@@ -225,7 +274,7 @@ def _job_report(job: Job) -> str:
     return f"{text}\n{job.take().text()}"
 
 
-def _report(program: str, outcome: Outcome, allowed: float, *, offline: bool) -> str:
+def _report(program: str, outcome: Outcome, allowed: float, notes: str) -> str:
     if outcome.error:
         return cannot(f"{program!r} cannot be started: {outcome.error}")
     took, asked = f"{outcome.seconds:.1f} seconds", missed_input(outcome.output.end)
@@ -245,8 +294,7 @@ def _report(program: str, outcome: Outcome, allowed: float, *, offline: bool) ->
     if asked and (outcome.waits or outcome.out_of_time or outcome.code != 0):
         text += f" {NO_INPUT} It asked: {asked!r}."
         doing("note", f"{program} asked for input, which commands don't get: {asked}")
-    if offline and outcome.code != 0:
-        text += " It ran in a sandbox without network."
+    text += notes
     if problem := outcome.output.problem:
         doing("note", f"{program} printed {problem}")
     return f"{text}\n{outcome.output.text()}"

@@ -27,7 +27,8 @@ from genie_core.text.safe import visible_line
 
 PROBE_SECONDS: Final = 10.0
 
-View: TypeAlias = Literal["hidden", "read", "write"]
+View: TypeAlias = Literal["hidden", "read", "write", "empty", "closed"]
+"""How a place is seen; "empty" is a file without content, and "closed" one that can't be opened."""
 
 _HIDDEN: Final = (
     "/home", "/root", "/Users", "/run", "/var/run", "/tmp", "/var/tmp", "/var/folders",  # noqa: S108 — not used but hidden
@@ -59,6 +60,19 @@ class SandboxBackend(NamedTuple):
     program: str = ""
 
 
+class Denied(NamedTuple):
+    """Paths in the workspace whose files a command does not get.
+
+    `unread` can't be opened, `unwritten` not written, and `private` are empty. `fixed` folders can't be
+    renamed, as that would lead to those under other paths.
+    """
+
+    unread: Sequence[Path] = ()
+    unwritten: Sequence[Path] = ()
+    private: Sequence[Path] = ()
+    fixed: Sequence[Path] = ()
+
+
 class _Place(NamedTuple):
     view: View
     source: Path
@@ -79,9 +93,14 @@ def describe_sandbox(settings: Sandbox) -> str:
     return f"without a sandbox: {backend.reason}"
 
 
+def is_confined(settings: Sandbox) -> bool:
+    """Whether commands run in a sandbox. Blocks like `describe_sandbox`."""
+    return bool(_backend(settings).name)
+
+
 def is_isolated(settings: Sandbox) -> bool:
     """Whether a sandbox keeps commands from the network. Blocks like `describe_sandbox`."""
-    return bool(_backend(settings).name) and not settings.network
+    return is_confined(settings) and not settings.network
 
 
 def sandbox_command(
@@ -89,18 +108,21 @@ def sandbox_command(
     folder: Path | None,
     workspace: Path | None = None,
     shown: Sequence[Path] = (),
+    denied: Denied | None = None,
 ) -> list[str]:
     """Return the words to put before a command; none without a sandbox.
 
-    The program starts in `folder` and may write `workspace`, which is free of links. `shown` stays
-    visible. Blocks; the first call starts a program. Raises `SandboxUnavailable`.
+    The program starts in `folder` and may write `workspace`, which is free of links, but for what is
+    `denied`. `shown` stays visible. Blocks; the first call starts a program. Raises
+    `SandboxUnavailable`.
     """
     backend = _backend(settings)
     if not backend.name:
         if settings.mode == "required":
             raise SandboxUnavailable(backend.reason)
         return []
-    places = _places(settings, workspace, shown)
+    places = _places(settings, workspace, shown) | _denied_places(denied or Denied())
+    places = {path: places[path] for path in sorted(places, key=_depth)}
     if backend.name == "seatbelt":
         return _seatbelt(backend.program, places, network=settings.network)
     return _bubblewrap(backend.program, places, folder, network=settings.network)
@@ -185,6 +207,27 @@ def _places(settings: Sandbox, workspace: Path | None, shown: Sequence[Path]) ->
             if name not in hidden and _view(places, name) == "hidden":
                 places[name] = _Place("read", _real(path))
     return {path: places[path] for path in sorted(places, key=_depth)}
+
+
+def _denied_places(denied: Denied) -> dict[Path, _Place]:
+    places = {path: _Place("write", path) for path in denied.fixed}
+    places |= {path: _Place("read", path) for path in denied.unwritten}
+    places |= {path: _Place("empty", _covers() / "empty") for path in denied.private}
+    for path in denied.unread:
+        cover = _covers() / ("folder" if path.is_dir() else "file")
+        places[path] = _Place("closed", cover)
+    return places
+
+
+@cache
+def _covers() -> Path:
+    """Return the folder with what covers denied files and folders, removed when this process ends."""
+    folder = Path(_temporary_folder().name).resolve()
+    (folder / "folder").mkdir(mode=0)
+    for name, mode in (("file", 0), ("empty", 0o444)):
+        (folder / name).touch()
+        (folder / name).chmod(mode)
+    return folder
 
 
 def _hidden(settings: Sandbox) -> Iterator[Path]:
@@ -295,13 +338,13 @@ def seatbelt_profile(places: dict[Path, _Place], *, network: bool) -> str:
     for path, (view, _source) in places.items():
         where = f"(subpath {_quoted(path)})"
         match view:
-            case "hidden":
+            case "hidden" | "empty" | "closed":
                 lines.append(f"(deny file-read* file-write* {where})\n")
             case "read":
                 lines.append(f"(allow file-read* {where})\n(deny file-write* {where})\n")
             case "write":
                 lines.append(f"(allow file-read* file-write* {where})\n")
-    visible = [path for path, place in places.items() if place.view != "hidden"]
+    visible = [path for path, place in places.items() if place.view in ("read", "write")]
     above = {each for path in visible for each in path.parents}
     lines += [
         f"(allow file-read-metadata (literal {_quoted(each)}))\n"
@@ -311,14 +354,15 @@ def seatbelt_profile(places: dict[Path, _Place], *, network: bool) -> str:
 
 
 def _seatbelt(program: str, places: dict[Path, _Place], *, network: bool) -> list[str]:
-    temporary = _real(Path(_temporary_folder().name))
+    temporary = _real(Path(_temporary_folder().name)) / "written"
+    temporary.mkdir(exist_ok=True)
     profile = seatbelt_profile({**places, temporary: _Place("write", temporary)}, network=network)
     return [program, "-p", profile, "/usr/bin/env", f"TMPDIR={temporary}"]
 
 
 @cache
 def _temporary_folder() -> "tempfile.TemporaryDirectory[str]":
-    """The folder for temporary files of confined programs, removed when this process ends."""
+    """A folder for what confined programs need, removed when this process ends."""
     return tempfile.TemporaryDirectory(prefix="genie-commands-")
 
 
