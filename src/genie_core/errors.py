@@ -68,7 +68,10 @@ _TROUBLE: Final[dict[ModelTrouble, tuple[str, str]]] = {  # what happened, what 
     "refused": ("refused the request", "change the request or the model's settings"),
     "tools": ("cannot use tools", "choose another model, one that can call tools"),
     "server": ("failed on the provider's side", "try again {when}"),
-    "timeout": ("did not answer in time", "try again, or allow more by the setting 'timeout'"),
+    "timeout": (
+        "did not answer in time",
+        "try again, or allow more by 'timeout', for decisions 'reasoner_timeout', in the settings",
+    ),
     "connection": ("cannot be reached", "check the address and the network"),
     "cut": ("broke off in the middle of an answer", "try again"),
     "answer": ("gave an answer that cannot be used", "try again or use another model"),

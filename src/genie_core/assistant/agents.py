@@ -253,9 +253,6 @@ def _servers(
 
 MENTION_ONLY: Final = "mention_only"
 
-DECISION_TIMEOUT: Final = 60.0
-"""Seconds that a model may take to decide about one message."""
-
 FETCH: Final = "get_group_chat_messages"
 """The engine's tool that returns the chat."""
 
@@ -378,6 +375,7 @@ class AssistantBuilder:
         return await Summariser(
             self.models.for_pydantic_ai(choice),
             self.models.for_pydantic_ai(fallback) if fallback.name else None,
+            self.config.reasoner_timeout,
         )(conversation)
 
     def _summary_choice(self) -> ModelChoice:
@@ -497,12 +495,14 @@ class AssistantBuilder:
             keys = {**os.environ, **self.models.keys}
             return OfflineAgent(tools, partial(found_here, keys, os.environ.get("PATH", "")))
         from genie_core.agent.provider.pydantic_ai import DefaultAgent
+        from genie_core.agent.provider.pydantic_ai.errors import silence_limit
 
-        fallback = self._fallback_of(choice)
+        fallback, model = self._fallback_of(choice), self.models.for_pydantic_ai(choice)
         return DefaultAgent(
             role.prompt,
-            self.models.for_pydantic_ai(choice),
-            pydantic_settings(role.options),
+            model,
+            {**silence_limit(model, self.config.timeout), **pydantic_settings(role.options)},
+            max_turns=self.config.max_turns,
             fallback=self.models.for_pydantic_ai(fallback) if fallback.name else None,
             compaction=self._compaction(role),
             toolsets=self._toolsets(role),
@@ -517,7 +517,8 @@ class AssistantBuilder:
         return DefaultAgent(
             role.prompt,
             self.models.for_openai_agents(choice),
-            openai_settings(role.options),
+            openai_settings(role.options, self.config.timeout),
+            max_turns=self.config.max_turns,
             fallback=self.models.for_openai_agents(fallback) if fallback.name else None,
             compaction=self._compaction(role),
             tools=tools,
@@ -591,7 +592,7 @@ class AssistantBuilder:
                 return DefaultGroupReasoner(
                     for_owner(prompt, owner),
                     self.models.for_pydantic_ai(choice),
-                    {**pydantic_settings(options), "request_timeout": DECISION_TIMEOUT},
+                    {**pydantic_settings(options), "request_timeout": config.reasoner_timeout},
                     fallback=self.models.for_pydantic_ai(fallback) if fallback.name else None,
                 )
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
+from genie_core.agent.provider.failures import DECISION_TIMEOUT, MAX_TURNS, STALL_TIMEOUT
 from genie_core.room.engine.policy import Effect
 
 DEFAULT_TEMPLATE: Final = "general_assist"
@@ -169,7 +170,9 @@ class AssistantConfig:
     name it is the reasoner's model. `own_texts` is the folder of the person's AGENTS.md, skills and commands.
     `private_files` are patterns of files that are private beside those known by their names.
 
-    Up to `parallel_runs` questions of one person are answered at once.
+    Up to `parallel_runs` questions of one person are answered at once. An agent's model may be
+    silent for `timeout` seconds and answer with tool calls up to `max_turns` times; a decision or a
+    summary takes up to `reasoner_timeout` seconds.
 
     With a `program`, that installed program answers; its name is empty for a known one that has no
     entry in the settings. Without a model, it answers the messages that are addressed to the
@@ -203,6 +206,9 @@ class AssistantConfig:
     parallel_runs: int = 3
     problems: tuple[str, ...] = ()
     """Why parts of the settings are left out."""
+    timeout: float = STALL_TIMEOUT
+    reasoner_timeout: float = DECISION_TIMEOUT
+    max_turns: int = MAX_TURNS
 
     @property
     def decided_by_mention(self) -> bool:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
 
+from genie_core.agent.provider.failures import DECISION_TIMEOUT, MAX_TURNS, STALL_TIMEOUT
 from genie_core.assistant.config import (
     DEFAULT_TEMPLATE,
     AgentSpec,
@@ -226,6 +227,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     announce: bool = True
     grace: Annotated[float, msgspec.Meta(ge=0, le=3_600)] = 10.0
     parallel_runs: Annotated[int, msgspec.Meta(ge=1, le=20)] = 3
+    timeout: Seconds = STALL_TIMEOUT
+    reasoner_timeout: Seconds = DECISION_TIMEOUT
+    max_turns: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = MAX_TURNS
     budget: BudgetTable = BudgetTable()
     tool_limits: ToolLimitsTable = ToolLimitsTable()
     sandbox: SandboxTable = SandboxTable()
@@ -288,6 +292,9 @@ def assistant_config(settings: Settings, locations: Locations) -> AssistantConfi
         budget=settings.budget.budget(),
         rooms=locations.sessions,
         parallel_runs=settings.parallel_runs,
+        timeout=settings.timeout,
+        reasoner_timeout=settings.reasoner_timeout,
+        max_turns=settings.max_turns,
     )
     if not settings.agent:
         return config

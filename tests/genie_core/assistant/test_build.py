@@ -4,15 +4,17 @@ import asyncio
 import os
 import subprocess
 import sys
+from collections.abc import AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.limits import scaled
 
 from genie_core.agent import Approval
 from genie_core.assistant.build import Assistant, build_assistant
-from genie_core.assistant.config import AssistantConfig, Sandbox
+from genie_core.assistant.config import AssistantConfig, Library, Sandbox
 from genie_core.assistant.errors import (
     MissingVariable,
     ModelUnavailable,
@@ -21,10 +23,20 @@ from genie_core.assistant.errors import (
 )
 from genie_core.assistant.offline.reasoner import OfflineReasoner
 from genie_core.datastore import DataStore
-from genie_core.execution import Answered, Decided, Execution, Failed, TextDelta
+from genie_core.execution import (
+    Answered,
+    ApprovalPending,
+    Decided,
+    Execution,
+    ExecutionEvent,
+    Failed,
+    TextDelta,
+)
 from genie_core.message import Message
 from genie_core.reasoner import Decision
 from genie_core.session import GroupSession
+from genie_core.testing.openai import FakeOpenAI
+from genie_core.testing.turns import Call, Stall, Turn
 
 
 def session(assistant: Assistant, store: DataStore | None = None) -> GroupSession:
@@ -45,6 +57,13 @@ async def finished(execution: Execution, *, deny: str | None = None) -> str | No
                 case Message():
                     return element.content
     return None
+
+
+async def approved(execution: Execution) -> AsyncIterator[ExecutionEvent]:
+    async for event in execution.events():
+        if isinstance(event, ApprovalPending):
+            event.approval.approve()
+        yield event
 
 
 async def decision(execution: Execution) -> Decided:
@@ -236,3 +255,35 @@ def test_a_key_for_commands_is_noticed() -> None:
     config = AssistantConfig(sandbox=Sandbox(env=("PATH", "OPENAI_API_KEY")))
     (notice,) = build_assistant(config).notices
     assert notice.startswith("OPENAI_API_KEY in [sandbox] env has no effect")
+
+
+@pytest.mark.timeout(100)
+@pytest.mark.parametrize("runtime", ["pydantic-ai", "openai-agents"])
+@pytest.mark.parametrize(
+    ("limits", "turn", "question"),
+    [
+        ({"max_turns": 1}, Call("current_time", {}), "@genie hi"),
+        ({"timeout": 0.3}, Stall(), "@genie hi"),
+        ({"reasoner_timeout": 0.3}, Stall(), "hi"),
+    ],
+)
+async def test_setting_limits_the_model(
+    monkeypatch: pytest.MonkeyPatch,
+    runtime: Library,
+    limits: dict[str, Any],
+    turn: Turn,
+    question: str,
+) -> None:
+    async with FakeOpenAI(choose=lambda _request: turn) as server:
+        monkeypatch.setenv("FAKE_KEY", server.api_key)
+        chosen: dict[str, Any] = {
+            "base_url": server.base_url,
+            "key_name": "FAKE_KEY",
+            "runtime": runtime,
+        }
+        chat = session(build_assistant(AssistantConfig("m", **chosen, **limits)))
+        async with asyncio.timeout(scaled(60)):
+            events = [each async for each in approved(chat.handle(Message(question, "ann")))]
+        assert isinstance(events[-1], Failed)
+        assert str(next(iter(limits))) in events[-1].error
+        await close(chat)

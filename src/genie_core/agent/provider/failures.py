@@ -18,7 +18,7 @@ from genie_core.privacy.redaction import hide_secrets
 STALL_TIMEOUT: Final = 120.0
 """Seconds without text from an agent's model, before or within an answer."""
 
-DECISION_TIMEOUT: Final = 60.0
+DECISION_TIMEOUT: Final = 120.0
 """Seconds for a reasoner's decision, retries included: people wait for it."""
 
 MAX_TURNS: Final = 50
@@ -136,7 +136,7 @@ def endless(model: str) -> GenieError:
     """Return the error for a run whose model used up its turns."""
     return GenieError(
         f"model {model!r} went on calling tools without coming to an answer; ask for less at once, "
-        "or allow more turns by 'max_turns'"
+        "or allow more turns by the setting 'max_turns'"
     )
 
 

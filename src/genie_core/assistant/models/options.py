@@ -67,9 +67,10 @@ def pydantic_settings(options: ModelOptions) -> "ModelSettings":
     return settings
 
 
-def openai_settings(options: ModelOptions) -> "agents.ModelSettings":
-    """Return the options as settings of the OpenAI Agents SDK."""
+def openai_settings(options: ModelOptions, timeout: float) -> "agents.ModelSettings":
+    """Return the options, and the limit of a model's silence, for the OpenAI Agents SDK."""
     from agents import ModelSettings
+    from openai import DEFAULT_TIMEOUT, Timeout
     from openai.types.shared import Reasoning
 
     return ModelSettings(
@@ -77,4 +78,5 @@ def openai_settings(options: ModelOptions) -> "agents.ModelSettings":
         temperature=options.temperature,
         max_tokens=options.max_tokens or None,
         reasoning=Reasoning(effort=options.effort) if options.effort else None,
+        extra_args={"timeout": Timeout(timeout, connect=DEFAULT_TIMEOUT.connect)},
     )

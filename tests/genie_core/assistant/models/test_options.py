@@ -87,7 +87,9 @@ def test_options_become_settings_of_both_libraries() -> None:
         "max_tokens": 5,
     }
     assert pydantic_settings(ModelOptions(effort="max")) == {"thinking": "max"}
-    made = openai_settings(ModelOptions(0.5, "low", 7))
+    made = openai_settings(ModelOptions(0.5, "low", 7), timeout=9.0)
     assert made.reasoning is not None
     assert (made.temperature, made.reasoning.effort, made.max_tokens) == (0.5, "low", 7)
-    assert openai_settings(ModelOptions()).reasoning is None
+    assert made.extra_args is not None
+    assert made.extra_args["timeout"].read == 9.0
+    assert openai_settings(ModelOptions(), timeout=9.0).reasoning is None

@@ -94,11 +94,11 @@ def with_limit(
     return merge_model_settings(limit, settings)
 
 
-def silence_limit(model: Model) -> ModelSettings:
+def silence_limit(model: Model, seconds: float = STALL_TIMEOUT) -> ModelSettings:
     """Limit the silence of a model, or its whole response if its SDK can't measure silence."""
     if "timeout" in unwrapped(model).unsupported_settings:
-        return ModelSettings(request_timeout=REQUEST_TIMEOUT)
-    return ModelSettings(timeout=STALL_TIMEOUT)
+        return ModelSettings(request_timeout=max(seconds, REQUEST_TIMEOUT))
+    return ModelSettings(timeout=seconds)
 
 
 def _is_about_model(error: Exception) -> bool:

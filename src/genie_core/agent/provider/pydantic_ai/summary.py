@@ -24,7 +24,10 @@ PROMPT: Final = (
 class Summariser:
     """Summarises conversations with one model; the usage counts as that of the run."""
 
-    def __init__(self, model: Model, fallback: Model | None = None) -> None:
+    def __init__(
+        self, model: Model, fallback: Model | None = None, timeout: float = DECISION_TIMEOUT
+    ) -> None:
+        self._limit = ModelSettings(request_timeout=timeout)
         self._watched = ObservedModel(model, fallback=fallback)
 
     async def __call__(self, conversation: str) -> str:
@@ -32,12 +35,11 @@ class Summariser:
         self._watched.begin()
         quoted = re.sub(r"(?i)<(?=\s*/?\s*conversation)", "&lt;", conversation)
         prompt = UserPromptPart(f"<conversation>\n{quoted}\n</conversation>")
-        settings = ModelSettings(request_timeout=DECISION_TIMEOUT)
         with failures_told(self._watched):
             async with self._watched:
                 response = await model_request(
                     self._watched,
                     [ModelRequest(parts=[prompt], instructions=PROMPT)],
-                    model_settings=settings,
+                    model_settings=self._limit,
                 )
         return response.text or ""
