@@ -318,7 +318,9 @@ class Service:
             self.archived.pop(room, None)
             self.problems.pop(room, None)
 
-    def web_link(self, room: str, lifetime: float, role: WebRole = "guest") -> str:
+    def web_link(
+        self, room: str, lifetime: float, role: WebRole = "guest", uses: int | None = None
+    ) -> str:
         """Make a link by which people join an open room in a browser, for so many seconds.
 
         Raises:
@@ -327,7 +329,7 @@ class Service:
         """
         if self.gateway is None:
             raise RoomUnavailable("this service has no page; add [web] to its configuration")
-        return self.gateway.link_to(self.room(room), lifetime, role)
+        return self.gateway.link_to(self.room(room), lifetime, role, uses)
 
     async def open_room(self, room: str) -> ServedRoom:
         """Open a room that this process is to host; its folder is here.

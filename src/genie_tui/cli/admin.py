@@ -69,7 +69,7 @@ _REQUESTS: Final[dict[str, _Build]] = {
     "unarchive": lambda given: UnarchiveRoom(given.room),
     "delete": lambda given: DeleteRoom(given.room, given.title),
     "invite": lambda given: CreateInvite(given.room, given.role, given.uses, given.lifetime),
-    "web": lambda given: CreateWebLink(given.room, given.lifetime, given.observers),
+    "web": lambda given: CreateWebLink(given.room, given.lifetime, given.observers, given.uses),
     "void": lambda given: VoidAllInvites(given.room),
     "members": lambda given: ListMembers(given.room),
     "role": lambda given: ModerateMember(given.room, "role", given.member, given.role),

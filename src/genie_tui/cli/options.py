@@ -925,12 +925,6 @@ def _add_admin(add_command: AddPart) -> None:
         "--role", choices=_ROLES, help="what those who join by it are (default: member)"
     )
     invite.add_argument(
-        "--uses", type=_count, metavar="N", help="lets in N people (default: any number)"
-    )
-    invite.add_argument(
-        "--once", dest="uses", action="store_const", const=1, help="lets in one person"
-    )
-    invite.add_argument(
         "--for",
         dest="lifetime",
         type=_span,
@@ -947,6 +941,13 @@ def _add_admin(add_command: AddPart) -> None:
         help="how long it lets people in: 30m, 2h or 7d (default: 12h)",
     )
     web.add_argument("--observers", action="store_true", help="they may read, and not write")
+    for part in (invite, web):
+        part.add_argument(
+            "--uses", type=_count, metavar="N", help="lets in N people (default: any number)"
+        )
+        part.add_argument(
+            "--once", dest="uses", action="store_const", const=1, help="lets in one person"
+        )
     add("void", "void all invites to a room; members stay")
     add("members", "list who is and was in a room")
     role = add("role", "give a member a role, or take it away by giving another")

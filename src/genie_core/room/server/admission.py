@@ -55,8 +55,8 @@ LONGEST_INVITE: Final = 366 * 86_400.0
 DENSE_POINTS: Final = 64
 """How many of the last events are fork points, one by one; before them, at doubling distances."""
 
-MOST_SILENT: Final = 16
-"""How many names an invite may bind for people who left again and never wrote."""
+MOST_SILENT: Final = 32
+"""How many names an open invite may bind for people who left again and never wrote."""
 
 TOO_SILENT: Final = (
     f"{MOST_SILENT} people came by this invite and left without a word; ask the host for a new one"
@@ -321,9 +321,15 @@ class Admission:
         return [person for person in known if not person.spoke]
 
     def _has_silent(self, peer: Peer) -> bool:
-        """Whether too many of those who came by a newcomer's invite left without a word."""
+        """Whether too many of those who came by a newcomer's invite left without a word.
+
+        An invite for so many people has a limit of its own.
+        """
+        invite = self._passes.get(peer.pass_id) if self._passes is not None else None
+        if invite is None or invite.uses is not None or self._knows(peer):
+            return False
         gone = [person for person in self._silent(peer.pass_id) if not person.present]
-        return len(gone) >= MOST_SILENT and not self._knows(peer)
+        return len(gone) >= MOST_SILENT
 
     def _is_consumed(self, peer: Peer, now: float) -> bool:
         """Count a use of the invite, if any; False if it ended meanwhile.

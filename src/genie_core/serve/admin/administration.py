@@ -125,10 +125,10 @@ class Administration:
                 served = await self._open_room(room)
                 invite = served.invite(role=role, uses=uses, lifetime=lifetime)
                 return await _once_saved(served, InviteText(invite))
-            case CreateWebLink(room=room, lifetime=lifetime, observers=observers):
+            case CreateWebLink(room=room, lifetime=lifetime, observers=observers, uses=uses):
                 served = await self._open_room(room)
                 kind: WebRole = "observer" if observers else "guest"
-                link = self._service.web_link(served.saved.id, lifetime, kind)
+                link = self._service.web_link(served.saved.id, lifetime, kind, uses)
                 return await _once_saved(served, InviteText(link))
             case VoidAllInvites(room=room):
                 served = await self._open_room(room)

@@ -80,12 +80,13 @@ class CreateInvite(Request, tag="invite", frozen=True):
 class CreateWebLink(Request, tag="web", frozen=True):
     """Make a link by which people join a room in a browser; `lifetime` is in seconds.
 
-    Observers only read.
+    Observers only read. It lets in any number of people without `uses`.
     """
 
     room: Words
     lifetime: Seconds
     observers: bool = False
+    uses: Uses | None = None
 
 
 class VoidAllInvites(Request, tag="void", frozen=True):

@@ -57,6 +57,9 @@ GUESSES: Final = 10
 
 GUESS_PERIOD: Final = 60.0
 
+PROXIED: Final = 5
+"""Behind a proxy all browsers are one network, which has so many times as much."""
+
 ENTRIES: Final = 20
 ENTRIES_PER_SECOND: Final = 1.0
 """How many people may try to come in by one link, at once and in the long run."""
@@ -119,7 +122,8 @@ class WebGateway:
         self._links = WebLinks()
         self._visits = Visits()
         self._entering: set[Visitor] = set()
-        self._guesses = Rates(GUESSES, GUESSES / GUESS_PERIOD)
+        guesses = GUESSES * (PROXIED if table.url else 1)
+        self._guesses = Rates(guesses, guesses / GUESS_PERIOD)
         self._entries = Rates(ENTRIES, ENTRIES_PER_SECOND)
         self._origins: frozenset[str] = frozenset()
         self._hosts: frozenset[str] = frozenset()
@@ -149,8 +153,7 @@ class WebGateway:
                 headers=list(HEADERS.items()),
                 ws_max_size=LARGEST_FRAME,
                 ws_per_message_deflate=False,
-                proxy_headers=bool(table.url),
-                forwarded_allow_ips="127.0.0.1,::1",
+                proxy_headers=False,  # any program on this machine could write them
                 limit_concurrency=MOST_CONNECTIONS,
                 ssl_certfile=table.certificate,
                 ssl_keyfile=table.key,

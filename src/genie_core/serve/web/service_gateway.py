@@ -34,8 +34,10 @@ class ServiceGateway(WebGateway):
         self._rooms: dict[str, WebRoom] = {}
         self._routes: dict[tuple[str, WebRole], Route] = {}
 
-    def link_to(self, served: ServedRoom, lifetime: float, role: WebRole) -> str:
-        """Make a link to a room for so many seconds.
+    def link_to(
+        self, served: ServedRoom, lifetime: float, role: WebRole, uses: int | None = None
+    ) -> str:
+        """Make a link to a room for so many seconds, and for so many people.
 
         Raises:
             TooManyLinks: there are too many that have not ended.
@@ -45,7 +47,7 @@ class ServiceGateway(WebGateway):
         if room is None:
             here = (self._here, *route.whereabouts)
             room = self._rooms[served.saved.id] = WebRoom(replace(route, whereabouts=here))
-        return self.link(room, role, lifetime=lifetime, ticket=route.ticket)
+        return self.link(room, role, lifetime=lifetime, uses=uses, ticket=route.ticket)
 
     def _route(self, served: ServedRoom, lifetime: float, role: WebRole) -> Route:
         """Return the way to a room, with an invite that is open for so many seconds.

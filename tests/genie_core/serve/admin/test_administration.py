@@ -157,6 +157,11 @@ async def test_a_link_for_browsers_needs_a_page(tmp_path: Path) -> None:
             made = await running.ask(CreateWebLink("Garden", 60.0, observers))
             assert isinstance(made, InviteText)
             assert made.invite.startswith("https://chat.example.org/#")
+        once = await running.ask(CreateWebLink("Garden", 60.0, uses=1))
+        assert isinstance(once, InviteText)
+        assert running.service.gateway is not None
+        uses = [each.uses for each in running.service.gateway._links._links.values()]
+        assert uses == [None, None, 1]
 
 
 async def test_void_invites_admit_no_one(tmp_path: Path) -> None:

@@ -51,6 +51,7 @@ REQUESTS: list[AnyRequest] = [
     DeleteRoom("garden", "Garden"),
     CreateInvite("garden", "host", 3, 60.5),
     CreateWebLink("garden", 60.0, observers=True),
+    CreateWebLink("garden", 60.0, uses=3),
     VoidAllInvites("garden"),
     ListMembers("garden"),
     ModerateMember("garden", "role", "ann", "observer", "why"),

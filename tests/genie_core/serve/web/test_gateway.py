@@ -256,6 +256,24 @@ async def test_guesses_are_limited(site: Site, monkeypatch: pytest.MonkeyPatch) 
     assert answers[-1] == 429
 
 
+@pytest.mark.parametrize("url", ["", "https://chat.example.org"])
+async def test_forwarded_addresses_evade_no_limit(tmp_path: Path, url: str) -> None:
+    async with a_site(tmp_path, WebTable(url=url)) as site:
+        (port,) = [each for each in site.gateway._hosts if each.startswith("127.0.0.1:")]
+        wrong = Browser(f"http://{port}/#none.secret", origin=site.gateway.url)
+        many = module.GUESSES * (module.PROXIED if url else 1) + 2
+        answers = [
+            await wrong.ask(
+                "enter",
+                {"secret": "s", "name": "eve"},
+                **{"x-forwarded-for": f"192.0.2.{number}"},
+            )
+            for number in range(many)
+        ]
+        assert [each.status_code for each in answers].count(429) >= 1
+        assert answers[-1].status_code == 429
+
+
 async def test_who_guesses_keeps_nobody_with_a_right_link_out(site: Site) -> None:
     wrong = Browser(f"{site.gateway.url}/#none.secret")
     for _ in range(module.GUESSES + 2):
