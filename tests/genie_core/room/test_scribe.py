@@ -18,7 +18,7 @@ from genie_core.room.open.opener import RoomOpener
 from genie_core.room.open.requests import JoinRoom, RejoinRoom
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.codec import event_mark
-from genie_core.room.protocol.errors import OtherHost, RoomError
+from genie_core.room.protocol.errors import OtherHost, RoomError, UnfoundedRoom
 from genie_core.room.protocol.events import (
     AnswerPosted,
     AnyBody,
@@ -430,11 +430,13 @@ async def test_no_stranger_founds_a_room_for_its_first_visitors(tmp_path: Path) 
     for lie in (no_founding, other_room):
         wrong, who, founding = lie(team)
         async with LyingHost(tmp_path, who, wrong, founding=founding).running() as liar:
-            with pytest.raises(RoomError):
+            with pytest.raises(RoomError) as refused:
                 await RoomOpener("dan", LOCAL, places(tmp_path / lie.__name__)).enter(
                     JoinRoom(liar.address), Ear()
                 )
             only_a_name_left(liar)
+            assert isinstance(refused.value, UnfoundedRoom)
+            assert "copy" not in str(refused.value)
 
 
 def test_a_connected_member_does_not_believe_that_the_host_is_away() -> None:

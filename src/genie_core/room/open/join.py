@@ -31,7 +31,13 @@ from genie_core.room.open.saved_room import open_held
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.address import Address
 from genie_core.room.protocol.codec import event_mark
-from genie_core.room.protocol.errors import Diverged, KnownRoom, OtherHost, Unreachable
+from genie_core.room.protocol.errors import (
+    Diverged,
+    KnownRoom,
+    OtherHost,
+    UnfoundedRoom,
+    Unreachable,
+)
 from genie_core.room.protocol.events import Event, FileRef
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.protocol.names import fold_name
@@ -425,10 +431,10 @@ class RoomJoiner:
         joined.restore_messages(context.unsent)
         try:
             await joined.start()
-        except OtherHost:
+        except OtherHost as error:
             known = context.saved or context.lent
             if known is None:
-                raise
+                raise UnfoundedRoom(error.room) from None
             raise other_host(known) from None
         seeker.room = joined.id
         for link in allegiance.taken_back:

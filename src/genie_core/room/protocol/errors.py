@@ -220,6 +220,18 @@ class OtherHost(RoomError):
         self.host = host
 
 
+class UnfoundedRoom(RoomError):
+    """A host of a room that is new here shows no founding of it, or not that of the invite's room."""
+
+    def __init__(self, room: str) -> None:
+        super().__init__(
+            f"the host does not prove that its room {room!r} is the one you asked for: the "
+            "founder's signature is missing, or is that of another room. Only your name and your "
+            "public key were sent. Ask the person who invited you for a new invite"
+        )
+        self.room = room
+
+
 class TooLong(RoomError):
     """A text is longer than the room accepts; nothing was sent."""
 

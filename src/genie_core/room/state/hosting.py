@@ -59,6 +59,8 @@ def refuse_other_room(state: RoomState, event: Event, room: str) -> None:
         UnprovenHost: its host may not host it.
     """
     body = event.body
+    if state.head == 0 and event.seq == 1 and not isinstance(body, RoomCreated):
+        raise UnprovenHost("the host", "its log does not begin with the opening of the room")
     if event.seq <= state.head or not isinstance(body, RoomCreated | HostStarted):
         return
     if room and state.room == room and body.room not in ("", room):

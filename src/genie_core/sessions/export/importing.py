@@ -14,6 +14,7 @@ from typing import IO, BinaryIO, Final
 import msgspec
 
 from genie_core.datastore import path_name
+from genie_core.room.security.founding import hash_in
 from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.catalog import staged
 from genie_core.sessions.check import doubts_told
@@ -38,6 +39,7 @@ from genie_core.storage.archives import BROKEN_ARCHIVE
 from genie_core.storage.atomic import create_file, sync_folder, write_whole
 from genie_core.storage.blobs import BLOBS_NAME, BlobStore
 from genie_core.storage.errors import StorageError, disk_access
+from genie_core.text.safe import visible_line
 
 LABELS_BYTES: Final = 16 * 1024 * 1024
 """The largest file of labels."""
@@ -114,8 +116,8 @@ class _Import:
         self._folder.mkdir(0o700)
         lines = self._parcel.lines
         header = decode_header(lines.readline(HEADER_BYTES), self._name)
-        record = record_of(header, self._name)
-        record = msgspec.structs.replace(record, copied="import", origin=record.id)
+        given = record_of(header, self._name)
+        record = msgspec.structs.replace(given, copied="import", origin=given.id)
         self._take(header.log, LOG_NAME)
         if header.labels.size > LABELS_BYTES:
             raise self._refusal("its labels are too many")
@@ -125,6 +127,7 @@ class _Import:
             raise self._refusal("it goes on behind its end")
         self._check_labels()
         state = self._check_log()
+        self._check_id(given, state)
         self._take_files(state)
         self.room = SavedSession(self._folder, record)
         self.room.write()
@@ -168,6 +171,16 @@ class _Import:
             state = log.state()
         self.notes += doubts_told(state)
         return state
+
+    def _check_id(self, record: SessionMetadata, state: RoomState) -> None:
+        """Refuse a record that has the id of another founded room; forks have ids without a hash."""
+        if state.founding is None or record.id == state.room:
+            return
+        names = f"its record is of the room {visible_line(record.id)}"
+        log = f"its log is of {visible_line(state.room)}"
+        if hash_in(record.id):
+            raise self._refusal(f"{names}, and {log}; export the session again")
+        self.notes.append(f"{names}, a copy: {log}")
 
     def _survey(self) -> LogScan:
         """Read the log, limiting memory."""

@@ -11,6 +11,7 @@ from genie_core.room.client.events import Deliver, EventsRecorded, RoomRenamed
 from genie_core.room.client.model import ConnectionState, ConnectionStatus
 from genie_core.room.participant.config import RoomConfig
 from genie_core.room.participant.room import JoinedRoom
+from genie_core.room.protocol.errors import UnprovenHost
 from genie_core.room.protocol.events import (
     AnyBody,
     DecisionMade,
@@ -19,16 +20,18 @@ from genie_core.room.protocol.events import (
     MemberJoined,
     MessagePosted,
     RoomCreated,
+    UnreadableEvent,
 )
 from genie_core.room.protocol.frames import AnswerDelta, Welcome
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.state.room_state import IllegalEvent, RoomState
 
 EVENTS = [
-    Event(1, 0.0, "ann", MemberJoined("host", engine=True)),
-    Event(2, 1.0, "ben", MemberJoined("member", engine=True)),
-    Event(3, 2.0, "ann", MessagePosted("a1", "hello", handler="ann")),
-    Event(4, 3.0, "ben", MessagePosted("b1", "hi", handler="ben")),
+    Event(1, 0.0, "", RoomCreated("r", "Room")),
+    Event(2, 0.0, "ann", MemberJoined("host", engine=True)),
+    Event(3, 1.0, "ben", MemberJoined("member", engine=True)),
+    Event(4, 2.0, "ann", MessagePosted("a1", "hello", handler="ann")),
+    Event(5, 3.0, "ben", MessagePosted("b1", "hi", handler="ben")),
 ]
 
 
@@ -56,7 +59,7 @@ class Desk:
 def test_an_event_is_folded_kept_and_shown_once() -> None:
     desk = Desk()
     desk.hear(*EVENTS, EVENTS[-1])
-    assert desk.room.state.head == 4
+    assert desk.room.state.head == 5
     assert desk.kept == desk.ear.events == EVENTS
 
 
@@ -77,7 +80,7 @@ def test_a_replay_goes_on_from_a_state() -> None:
         base.apply(event)
     desk = Desk()
     desk.room.replay(EVENTS[2:], base)
-    assert desk.room.state.head == 4
+    assert desk.room.state.head == 5
     assert set(desk.room.state.people) == {"ann", "ben"}
     desk.deliver(ConnectionStatus(ConnectionState.ONLINE))
     assert desk.ear.events == EVENTS[2:]
@@ -86,11 +89,21 @@ def test_a_replay_goes_on_from_a_state() -> None:
 def test_text_of_the_own_engine_is_not_told_twice() -> None:
     desk = Desk()
     desk.hear(*EVENTS)
-    for seq, by in ((3, "ann"), (4, "ben")):
+    for seq, by in ((4, "ann"), (5, "ben")):
         desk.hear(Event(seq + 2, 4.0, by, DecisionMade(seq, "delegate", "so", "q", by)))
         desk.deliver(AnswerDelta(seq, f"for {by}"))
     desk.deliver(AnswerDelta(99, "for nobody"))
-    assert desk.ear.deltas == [(3, "for ann")]
+    assert desk.ear.deltas == [(4, "for ann")]
+
+
+@pytest.mark.parametrize(
+    "first", [MemberJoined("host"), UnreadableEvent("lost"), HostStarted("ann")]
+)
+def test_log_without_its_opening_is_refused(first: AnyBody) -> None:
+    desk = Desk()
+    with pytest.raises(UnprovenHost, match="does not begin with the opening"):
+        desk.hear(Event(1, 0.0, "ann", first))
+    assert desk.kept == []
 
 
 PAST = [

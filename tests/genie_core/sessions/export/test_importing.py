@@ -13,6 +13,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.genie_core.room.founded import founded
 from tests.genie_core.sessions.sample import BORN, DIGEST, FILE, ID, log_bytes, saved_room
 
 from genie_core.room.protocol.events import Event, MessagePosted
@@ -180,6 +181,21 @@ def test_no_id_leads_out_of_the_folder(here: Path, there: Path, id_: str, kind: 
     assert names_in(there) == [fresh.id]
     assert fresh.metadata.id == id_
     assert not fresh.id.startswith((".", "-", "~"))
+
+
+def test_record_of_another_room_than_its_log_is_refused(tmp_path: Path) -> None:
+    log = founded("bob")
+    made = Catalog(tmp_path / "here").create("Team", 1.0, host="ann", name="ann")
+    made.log_path.write_bytes(b"".join(map(encode_line, log.events)))
+    room, other = log.state.room, f"other-{'a' * 24}"
+    made.update(id=room)
+    data = lines_of(made)
+    taken_in(tmp_path / "there", data)
+    copy = taken_in(tmp_path / "there", data, as_copy=True).saved
+    taken_in(tmp_path / "elsewhere", lines_of(copy))
+    with pytest.raises(NotImportable, match=f"{other}, and its log is of {room}"):
+        taken_in(tmp_path / "other", data.replace(room.encode(), other.encode(), 1))
+    assert names_in(tmp_path / "other") == []
 
 
 def test_no_record_brings_settings_of_another_machine(here: Path, there: Path) -> None:
