@@ -34,7 +34,6 @@ from genie_core.room.open.requests import (
     ResumeRoom,
     after_handover,
     after_parting,
-    to_take_over,
 )
 from genie_core.room.open.service import RoomService
 from genie_core.runtime.grace import QUICK_GRACE
@@ -48,6 +47,7 @@ from genie_core.text.safe import visible, visible_line
 from genie_tui.alerts import LONGEST, Alerts, AlertSettings, title_of
 from genie_tui.clipboard import copy_in_tmux
 from genie_tui.commands.completion import prompt_help
+from genie_tui.commands.context import Reopening
 from genie_tui.commands.handlers import engine as engine_commands
 from genie_tui.commands.keymap import Keymap
 from genie_tui.commands.keys import Action, Scope, bindings_of
@@ -614,21 +614,16 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         reason = f"handed over to {visible(message.name)}"
         self._go_on(message.screen, after_handover, reason)
 
-    @on(RoomScreen.TakeOver)
-    def _take_over(self, message: RoomScreen.TakeOver) -> None:
-        self._go_on(message.screen, to_take_over, "hosts the room")
+    @on(RoomScreen.Reopen)
+    def _reopen(self, message: RoomScreen.Reopen) -> None:
+        self._go_on(message.screen, message.way, message.reason)
 
     @on(RoomScreen.Parted)
     def _parted(self, message: RoomScreen.Parted) -> None:
         parting = message.parting
         self._go_on(message.screen, lambda _: after_parting(parting), parting.text)
 
-    def _go_on(
-        self,
-        screen: RoomScreen,
-        way: "Callable[[JoinedRoom], OpenRequest | None]",
-        reason: str,
-    ) -> None:
+    def _go_on(self, screen: RoomScreen, way: Reopening, reason: str) -> None:
         """Leave a room and enter it again in another way, keeping the draft."""
         room = self.rooms.of(screen)
         if room is not None and room.joined is not None:
@@ -653,7 +648,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         self,
         room: OpenRoom,
         joined: "JoinedRoom",
-        way: "Callable[[JoinedRoom], OpenRequest | None]",
+        way: Reopening,
         reason: str,
     ) -> None:
         try:

@@ -367,10 +367,14 @@ class ScriptedJoinedRoom(JoinedRoom):
     typed: int = 0
     saved: str = "2026-11-21-garden-abcd"
     next_turn: float | None = 0.0
+    declined: list[str] = field(default_factory=list)
     emit: OnEvent = _nothing
 
     def turn(self, now: float) -> float | None:
         return self.next_turn
+
+    def decline(self, room: str) -> None:
+        self.declined.append(room)
 
     def __post_init__(self) -> None:
         self.messages = ScriptedMessages(self)

@@ -21,6 +21,7 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.security.certificate import Certificate
+from genie_core.room.security.founding import earlier_id
 from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite_tokens import InviteTokens
 from genie_core.room.server.counters import Counters
@@ -253,7 +254,7 @@ def _presence(
 
 def ids_of(record: SessionMetadata) -> tuple[str, ...]:
     """Return a room's id, and the one that it had before it was founded."""
-    before = record.founding.before if record.founding is not None else ""
+    before = earlier_id(record.founding)
     return (record.id, before) if before else (record.id,)
 
 

@@ -1,11 +1,14 @@
 """Fork a session: a new one that starts with the events of another."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
+from genie_core.room.protocol.events import Copied
 from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.catalog import Catalog, staged
 from genie_core.sessions.errors import NoSuchEvent, check_ordinary
@@ -14,6 +17,7 @@ from genie_core.sessions.log.format import Damages, encode_line, fitting
 from genie_core.sessions.log.index import scan_all
 from genie_core.sessions.metadata import TITLE_CHARS, SessionMetadata, one_line, summary_of
 from genie_core.sessions.session import LOG_NAME, WITHHELD_NAME, SavedSession
+from genie_core.sessions.view_state import read_view, write_view
 from genie_core.storage.atomic import (
     create_file,
     make_private_folder,
@@ -58,9 +62,30 @@ def fork(catalog: Catalog, saved: SavedSession, now: float, at: int | None = Non
     with disk_access("write", catalog.base), staged(catalog.base) as folder:
         make_private_folder(folder)
         state = _copy_log(saved, folder / LOG_NAME, at)
-        lacking = _fill(folder, saved, state)
-        metadata = _metadata(title, saved, state, now)
+        lacking = _fill(folder, saved, state.files)
+        _take_labels(folder, saved, state)
+        metadata = _metadata(title, saved, state, now, "fork")
         return Fork(catalog.take_in(folder, metadata), state.head, lacking)
+
+
+def continued(catalog: Catalog, saved: SavedSession, now: float) -> SavedSession:
+    """Create a session in which this person continues a room as a new one. Blocks.
+
+    As `fork`, with the same title, the draft and the unsent messages.
+
+    Raises:
+        DamagedSession: the log is no file.
+        DiskFailure: something can't be read or written.
+    """
+    view = read_view(saved.folder)
+    with disk_access("write", catalog.base), staged(catalog.base) as folder:
+        make_private_folder(folder)
+        state = _copy_log(saved, folder / LOG_NAME, None)
+        _fill(folder, saved, [*state.files, *(file.digest for file in view.files_needed())])
+        _take_labels(folder, saved, state)
+        write_view(folder, msgspec.structs.replace(view, unrecorded=()))
+        metadata = _metadata(saved.metadata.title, saved, state, now, "continuation")
+        return catalog.take_in(folder, metadata)
 
 
 def _copy_log(saved: SavedSession, target: Path, at: int | None) -> RoomState:
@@ -84,17 +109,20 @@ def _copy_log(saved: SavedSession, target: Path, at: int | None) -> RoomState:
     return state
 
 
-def _fill(folder: Path, saved: SavedSession, state: RoomState) -> int:
-    """Copy everything but log and metadata; return how many files were missing."""
-    lacking = _link(saved.folder, folder, state.files)
+def _fill(folder: Path, saved: SavedSession, digests: Collection[str]) -> int:
+    """Copy attached files and withheld arguments; return how many files were missing."""
+    lacking = link_files(saved.folder, folder, digests)
     withheld = saved.folder / WITHHELD_NAME
     if withheld.is_file():
         _copy(withheld, folder / WITHHELD_NAME, withheld.stat().st_size)
+    return lacking
+
+
+def _take_labels(folder: Path, saved: SavedSession, state: RoomState) -> None:
     labels = Labels(folder / LABELS_NAME)
     for label in Labels.read(saved.folder).wrong.values():
         if label.seq <= state.head:
             labels.put(label)
-    return lacking
 
 
 def _copy(source: Path, target: Path, size: int) -> None:
@@ -110,7 +138,7 @@ def _copy(source: Path, target: Path, size: int) -> None:
         os.close(descriptor)
 
 
-def _link(old: Path, new: Path, digests: Iterable[str]) -> int:
+def link_files(old: Path, new: Path, digests: Collection[str]) -> int:
     """Link an old room's files into a new one; return how many are missing."""
     source, target = BlobStore(old / BLOBS_NAME), BlobStore(new / BLOBS_NAME)
     here = source.digests()
@@ -128,7 +156,9 @@ def _link(old: Path, new: Path, digests: Iterable[str]) -> int:
     return len(set(digests)) - len(found)
 
 
-def _metadata(title: str, saved: SavedSession, state: RoomState, now: float) -> SessionMetadata:
+def _metadata(
+    title: str, saved: SavedSession, state: RoomState, now: float, copied: Copied
+) -> SessionMetadata:
     before = saved.metadata
     return SessionMetadata(
         id="",
@@ -136,7 +166,7 @@ def _metadata(title: str, saved: SavedSession, state: RoomState, now: float) -> 
         kind="hosted",
         created=now,
         name=before.owner,
-        copied="fork",
+        copied=copied,
         origin=before.id,
         model=before.model,
         template=before.template,

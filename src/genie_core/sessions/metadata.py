@@ -39,8 +39,9 @@ class SessionMetadata(msgspec.Struct, frozen=True, kw_only=True):
     it was last hosted or joined, `addresses` all that may lead there, and `pin` that of the host's
     certificate. By its `device` a room knows the terminal that has a copy, which one process at a
     time is. Times are in seconds since the epoch. `tags` and `alias`, a title of one's own, are
-    this person's. `copied` says that the room was imported or forked, of the room `origin`, and is
-    not yet hosted since. `unshared`: the room was opened on a screen, and its invite was never shown,
+    this person's. `copied` says that the room was imported, forked or continues another, the room
+    `origin`, and is not yet hosted since. `declined` are the rooms that continue this one and that
+    the person need not be asked about again. `unshared`: the room was opened on a screen, and its invite was never shown,
     so that it may be dropped while it is empty. `archived`: a service does not open it. `founding` is that of the room, by which a lost first line comes back.
     `seen` is the last event that they have seen, 0 if that is not known.
 
@@ -63,6 +64,7 @@ class SessionMetadata(msgspec.Struct, frozen=True, kw_only=True):
     device: str = ""
     copied: Copied = ""
     origin: str = ""
+    declined: tuple[str, ...] = ()
     founding: Founding | None = None
     model: str = ""
     template: str = ""

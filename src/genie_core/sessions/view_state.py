@@ -102,3 +102,14 @@ def together(*kept: tuple[PendingMessage, ...]) -> tuple[PendingMessage, ...]:
     """Merge unsent messages without duplicates, in the order in which they were typed."""
     merged = heapq.merge(*kept, key=lambda unsent: unsent.at)  # which a clock set back can't mix up
     return tuple({unsent.id: unsent for unsent in merged}.values())
+
+
+def forget_unsent(folder: Path) -> None:
+    """Remove the unsent messages of a room that another room has taken. Blocks.
+
+    Raises:
+        ViewNotKept: the disk does not take it.
+    """
+    view = read_view(folder)
+    if view.unsent:
+        write_view(folder, msgspec.structs.replace(view, unsent=()))

@@ -173,7 +173,14 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _start(options: argparse.Namespace, source: SettingsSource, locations: Locations) -> int:
-    from genie_core.room.open.requests import JoinRoom, NewRoom, OpenRequest, ResumeRoom
+    from genie_core.room.open.requests import (
+        ContinueRoom,
+        FollowRoom,
+        JoinRoom,
+        NewRoom,
+        OpenRequest,
+        ResumeRoom,
+    )
 
     opening: OpenRequest | None = None
     match options.command:
@@ -182,6 +189,10 @@ def _start(options: argparse.Namespace, source: SettingsSource, locations: Locat
         case "join":
             way = " ".join(options.way)
             opening = JoinRoom(way, guest=options.guest, separate=options.separate)
+            if options.follow is not None:
+                opening = FollowRoom(way, options.follow, guest=options.guest)
+        case "resume" if options.continues:
+            opening = ContinueRoom(options.id, force=options.force)
         case "resume":
             opening = ResumeRoom(options.id, force=options.force)
     if opening is not None and options.plain:

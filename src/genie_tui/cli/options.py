@@ -421,12 +421,24 @@ def _add_commands(add: AddPart) -> None:
         action="store_true",
         help="if the host claims the id of a room that you have a copy of, keep the two apart",
     )
+    join.add_argument(
+        "--follow",
+        metavar="NAME",
+        default=None,
+        help="follow the member NAME into the new room that continues one whose host is gone",
+    )
     join.set_defaults(command="join")
 
     resume = add("resume", "host a saved room again")
     _add_settings(resume)
     resume.add_argument("id", metavar="ID", nargs="?", default="", help=_RESUMED_HELP)
     resume.add_argument("--force", action="store_true", help="host it even if another host answers")
+    resume.add_argument(
+        "--continue",
+        dest="continues",
+        action="store_true",
+        help="continue a room whose host is gone, and which you may not host, as a new one",
+    )
     resume.set_defaults(command="resume")
 
     for hosting in (host, resume):

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from textual.content import Content
 from textual.screen import Screen
 from textual.widget import Widget
 
+from genie_core.room.open.requests import OpenRequest
 from genie_core.room.open.service import RoomService
 from genie_tui.commands.parse import MessageLine
 from genie_tui.screens.attachments import AttachmentController
@@ -25,6 +26,9 @@ from genie_tui.widgets.timeline.timeline import Timeline
 
 if TYPE_CHECKING:
     from genie_core.room.participant.room import JoinedRoom
+
+Reopening: TypeAlias = "Callable[[JoinedRoom], OpenRequest | None]"
+"""Returns the request to open after a room was left; None if there is none."""
 
 
 class RoomNotOpen(Exception):
@@ -48,7 +52,7 @@ class Purpose:
 class RoomContext:
     """A room's screen with its widgets, and the joined room once it is open.
 
-    `take_over` hosts the room from this person's copy. `came_from` is the widget that had the focus
+    `reopen` leaves the room and enters it, or another one, as a request says. `came_from` is the widget that had the focus
     before a command moved it; `purpose` is what the next message is for;
     `invite_asked` are the terms of an invite that the host was asked for;
     `away_since` is the time when the connection to the host was lost. `submitted_early` is a message
@@ -59,12 +63,12 @@ class RoomContext:
         self,
         screen: Screen[None],
         service: RoomService,
-        take_over: Callable[[], None],
+        reopen: Callable[[Reopening, str], None],
         clock: Callable[[], float],
     ) -> None:
         self.screen = screen
         self.service = service
-        self.take_over = take_over
+        self.reopen = reopen
         self.clock = clock
         self.open_room: JoinedRoom | None = None
         self.invite_terms = Terms()

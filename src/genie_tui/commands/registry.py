@@ -549,6 +549,12 @@ COMMANDS: Final = (
         keys=("f8",),
     ),
     Command(
+        "continue",
+        "Continue in a new room while the host is away and you may not host this one",
+        host.continue_room,
+        Slash("/continue", Group.HOST),
+    ),
+    Command(
         "who",
         "Show who is here and what their agents do",
         room.who,

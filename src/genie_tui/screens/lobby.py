@@ -21,6 +21,7 @@ from textual.worker import WorkType
 from genie_core.assistant.known_programs import ProgramOffer
 from genie_core.errors import GenieError
 from genie_core.room.open.requests import (
+    FollowRoom,
     JoinRoom,
     NearbyRoom,
     NewRoom,
@@ -387,6 +388,8 @@ class LobbyScreen(Screen[None]):
             return
         if room.known:
             self._choose(_rejoining(room))
+        elif room.continued:
+            self._choose(FollowRoom(room.continued, "", room.room, room.pin, room.addresses))
         else:
             self._ask_for_invite(room)
 
@@ -476,6 +479,8 @@ def _announced(room: NearbyRoom, width: int, *, selected: bool = False) -> Conte
     status = ("needs an invite", "$text-accent")
     if room.known:
         status = ("known", "$text-success")
+    elif room.continues:
+        status = (f"continues “{visible_line(room.continues)}”", "$text-accent")
     elif room.claimed:
         status = (f"claims to be “{visible_line(room.claimed)}”", "$text-error")
     gap = "  " if width >= WIDE else "\n  "

@@ -20,6 +20,7 @@ from textual.widgets import Static
 
 from genie_core.errors import GenieError
 from genie_core.room.client.events import (
+    ContinuationsChanged,
     CopyRead,
     EditRejected,
     EventsRecorded,
@@ -63,7 +64,7 @@ from genie_core.text.format import ago, counted
 from genie_core.text.safe import visible_line
 from genie_tui.commands import dispatch
 from genie_tui.commands.completion import CommandCompletion
-from genie_tui.commands.context import RoomContext
+from genie_tui.commands.context import Reopening, RoomContext
 from genie_tui.commands.handlers import engine, host
 from genie_tui.commands.handlers.message import cancel
 from genie_tui.commands.keymap import Keymap, keymap_of
@@ -165,8 +166,13 @@ class RoomScreen(Screen[None]):
             super().__init__(screen)
             self.name = name
 
-    class TakeOver(News):
-        """The person wants to host the room from their copy while its host is away."""
+    class Reopen(News):
+        """The person wants to leave the room, for a `reason`, and enter as `way` returns."""
+
+        def __init__(self, screen: "RoomScreen", way: Reopening, reason: str) -> None:
+            super().__init__(screen)
+            self.way = way
+            self.reason = reason
 
     class EarlierWanted(News):
         """The person wants their earlier room with the folder `saved` instead of this new one."""
@@ -201,7 +207,7 @@ class RoomScreen(Screen[None]):
         self._opening = opening
         self._clock = clock
         self._feed = RoomFeed(self)
-        self.context = RoomContext(self, service, self._want_room, clock)
+        self.context = RoomContext(self, service, self._reopen, clock)
         self._door, self._banner = self.context.door, self.context.banner
         self._timeline, self._composer = self.context.timeline, self.context.composer
         self._progress = RoomProgress(self.context)
@@ -474,6 +480,8 @@ class RoomScreen(Screen[None]):
             case OtherHostsChanged(hosts=hosts):
                 hosts_here = self._joined is not None and bool(self._joined.hosting.address)
                 self._banner.warn(rivals_line(hosts, hosts=hosts_here))
+            case ContinuationsChanged(continuations=found):
+                self._door.take_continuations(found)
             case CopyRead() as copy:
                 self._show_copy(copy)
             case JoinRequested() | HostingOffered() as caller:
@@ -613,8 +621,8 @@ class RoomScreen(Screen[None]):
     def _joined(self) -> "JoinedRoom | None":
         return self.context.open_room
 
-    def _want_room(self) -> None:
-        self.post_message(self.TakeOver(self))
+    def _reopen(self, way: Reopening, reason: str) -> None:
+        self.post_message(self.Reopen(self, way, reason))
 
     def _part(self, parting: SessionEnded) -> None:
         self.post_message(self.Parted(self, parting))

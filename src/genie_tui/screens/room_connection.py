@@ -1,18 +1,22 @@
 """Show the connection to the room, and react to changes of it."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from genie_core.room.client.model import ConnectionState, ConnectionStatus, SessionEnded
 from genie_core.text.safe import visible_line
 from genie_tui.commands.context import RoomContext
-from genie_tui.commands.handlers.host import cannot_take_over
+from genie_tui.commands.handlers.host import cannot_continue, cannot_take_over
 from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.keys import Scope
 from genie_tui.widgets.status_bar import StatusBar
 
 if TYPE_CHECKING:
     from genie_core.room.participant.room import JoinedRoom
+
+
+GONE: Final = 60.0
+"""Seconds without the host after which a member is offered to continue in a new room."""
 
 
 class ConnectionDisplay:
@@ -54,12 +58,15 @@ class ConnectionDisplay:
         """Count down to the next attempt; offer to host after a long absence of the host."""
         context = self._context
         context.banner.count_down(1.0)
-        is_away = context.away_since is not None
-        if joined is not None and is_away and not cannot_take_over(joined):
-            host = visible_line(joined.state.host)
-            key = keymap_of(context.screen).text(Scope.ROOM, "host")
-            how = "/host" if key == "/host" else f"{key} or /host"
+        if joined is None or context.away_since is None:
+            return
+        host = visible_line(joined.state.host)
+        key = keymap_of(context.screen).text(Scope.ROOM, "host")
+        how = "/host" if key == "/host" else f"{key} or /host"
+        if not cannot_take_over(joined):
             context.banner.offer(
                 f"{host} is away, and you may host the room by its rule: {how} goes on with it "
                 "from your copy."
             )
+        elif context.clock() - context.away_since >= GONE and not cannot_continue(joined):
+            context.banner.offer(f"{host} is away: {how} continues in a new room of yours.")

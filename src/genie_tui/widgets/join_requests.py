@@ -1,11 +1,12 @@
 """The strip above the composer with requests of others.
 
-They ask a host to admit them, or a member to host the room. The strip never takes the focus by
-itself and handles keys only while it has the focus and its guard admits them: typing can never
-answer.
+They ask a host to admit them, or a member to host the room or to follow into a new one. The strip
+never takes the focus by itself and handles keys only while it has the focus and its guard admits
+them: typing can never answer.
 """
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
 from typing import Final, TypeAlias
 
 from textual import events
@@ -15,8 +16,10 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
+from genie_core.room.client.model import Continuation
 from genie_core.room.protocol.frames import HostingOffered, JoinRequested
 from genie_core.room.protocol.names import fold_name
+from genie_core.room.text.continuations import continues
 from genie_core.room.transport.origin import LOOPBACK
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keymap import keymap_of
@@ -24,11 +27,12 @@ from genie_tui.commands.keys import Action, Scope, bindings
 from genie_tui.widgets.key_words import key_words
 from genie_tui.widgets.keys_line import KeysLine
 
-Caller: TypeAlias = JoinRequested | HostingOffered
+Caller: TypeAlias = JoinRequested | HostingOffered | Continuation
 
 _WORDS: Final[dict[type, dict[str, str]]] = {
     JoinRequested: {"allow": "admit", "deny": "refuse"},
     HostingOffered: {"allow": "yes, I host", "deny": "no"},
+    Continuation: {"allow": "follow", "deny": "stay here"},
 }
 
 
@@ -79,6 +83,15 @@ class JoinRequests(Vertical, can_focus=True):
         elif not any(_same(each, caller) for each in self._callers):
             self._callers.append(caller)
             self._show()
+
+    def take_continuations(self, found: Iterable[Continuation]) -> None:
+        """Ask whether to follow into each of these rooms, and no longer about others."""
+        rooms = {each.room: each for each in found}
+        for caller in self._callers.copy():
+            if isinstance(caller, Continuation) and caller.room not in rooms:
+                self.remove_caller(caller)
+        for each in rooms.values():
+            self.take(each)
 
     def remove_caller(self, caller: Caller | None) -> None:
         if caller not in self._callers:
@@ -159,6 +172,8 @@ class JoinRequests(Vertical, can_focus=True):
 def _same(one: Caller, other: Caller) -> bool:
     if isinstance(one, JoinRequested) and isinstance(other, JoinRequested):
         return one.knock == other.knock
+    if isinstance(one, Continuation) and isinstance(other, Continuation):
+        return one.room == other.room
     return one == other
 
 
@@ -173,6 +188,11 @@ def _text(caller: Caller) -> Content:
             (visible_line(caller.by), "bold"),
             " asks you to host this room.\n",
             ("It goes on at your machine, from your copy, when they leave.", muted),
+        )
+    if isinstance(caller, Continuation):
+        return Content.assemble(
+            f"{continues(caller, time.time())}.\n",
+            ("If you follow, your copy of this room stays as it is.", muted),
         )
     return Content.assemble(
         "Join request: ",

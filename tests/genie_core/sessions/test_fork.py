@@ -196,7 +196,7 @@ def test_nothing_is_left_of_a_fork_that_was_killed(catalog: Catalog, saved: Save
     program = (
         "import os, sys; from pathlib import Path; from genie_core.sessions import fork\n"
         "from genie_core.sessions.catalog import Catalog\n"
-        "fork._link = lambda *_: os.kill(os.getpid(), 9)\n"
+        "fork.link_files = lambda *_: os.kill(os.getpid(), 9)\n"
         "rooms = Catalog(Path(sys.argv[1]))\n"
         "fork.fork(rooms, rooms.find(sys.argv[2]), 0.0)\n"
     )

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import secrets
 import tempfile
+import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -44,7 +45,13 @@ from genie_core.room.acp.updates import (
     question_about,
     quoted,
 )
-from genie_core.room.client.events import EventsRecorded, MessageRejected, Notice, RoomEvent
+from genie_core.room.client.events import (
+    ContinuationsChanged,
+    EventsRecorded,
+    MessageRejected,
+    Notice,
+    RoomEvent,
+)
 from genie_core.room.client.model import (
     ConnectionState,
     ConnectionStatus,
@@ -73,6 +80,7 @@ from genie_core.room.protocol.events import (
 from genie_core.room.protocol.frames import AgentProgress, AnswerDelta, HostingOffered
 from genie_core.room.state.thread import RUNNING, MessageThread, ToolApproval
 from genie_core.room.text.agents import agent_path
+from genie_core.room.text.continuations import continues
 from genie_core.runtime.tasks import start_task
 from genie_core.text.safe import visible, visible_line
 
@@ -86,6 +94,7 @@ STOPPING: Final = 10.0
 """Seconds within which a cancelled turn ends, even if the work does not."""
 
 NO_COMMANDS: Final = "all members would read it; an editor sends nothing privately"
+TO_FOLLOW: Final = "an editor can't follow, so join with genie-tui to do so"
 BUSY: Final = "the room still works on your last prompt; cancel it, or wait for its end"
 
 logger = logging.getLogger(__name__)
@@ -304,6 +313,9 @@ class RoomAgent:
             case Notice(severity=severity, text=text):
                 mark = "·" if severity is Severity.INFO else "⚠"
                 self._show(f"{mark} {visible_line(text)}")
+            case ContinuationsChanged(continuations=found):
+                for room in found:
+                    self._show(f"⚑ {continues(room, time.time())}; {TO_FOLLOW}")
             case HostingOffered(by=by):
                 self._show(
                     f"⚑ {visible_line(by)} asks you to host this room next; an editor can't, so "

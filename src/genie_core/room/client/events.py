@@ -11,7 +11,13 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from genie_core.privacy.redaction import mask_known
-from genie_core.room.client.model import ConnectionStatus, EngineStatus, PendingMessage, Severity
+from genie_core.room.client.model import (
+    ConnectionStatus,
+    Continuation,
+    EngineStatus,
+    PendingMessage,
+    Severity,
+)
 from genie_core.room.files.transfer import Transfer
 from genie_core.room.protocol.events import Event
 from genie_core.room.protocol.frames import (
@@ -88,6 +94,16 @@ class OtherHostsChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class ContinuationsChanged:
+    """The list of rooms changed that continue this one and that the person is asked to follow.
+
+    It is empty again once the host is back.
+    """
+
+    continuations: tuple[Continuation, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class CopyRead:
     """The room as its copy on this machine has it, while another host of it is looked for.
 
@@ -118,6 +134,7 @@ RoomEvent: TypeAlias = (
     | HostingAccepted
     | Transfer
     | OtherHostsChanged
+    | ContinuationsChanged
     | CopyRead
 )
 """An event for the program that shows a room; statuses are sent whenever they change."""

@@ -31,6 +31,7 @@ from genie_core.room.protocol.frames import (
 )
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.security.challenge import InviteSecret, Transcript, new_nonce
+from genie_core.room.security.founding import earlier_id
 from genie_core.room.security.identity import Identity, words
 from genie_core.room.security.keys import verify
 from genie_core.room.security.signing import sign
@@ -134,8 +135,7 @@ class ClientHandshake:
     async def _proof(
         self, challenge: Challenge, nonce: str, channel: str, arrival: Arrival
     ) -> Prove:
-        founding = challenge.founding
-        continued = founding.before if founding is not None else ""
+        continued = earlier_id(challenge.founding)
         if self.room not in ("", challenge.room, continued):
             why = f"the room at this address is not {self.room}"
             raise RoomRefused("wrong_room", why)

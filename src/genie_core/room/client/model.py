@@ -146,3 +146,25 @@ class SessionEnded:
     unsent: tuple[PendingMessage, ...] = ()
     addresses: tuple[str, ...] = ()
     pin: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Continuation:
+    """A new room in which a member continues this one, whose host is away.
+
+    room, title: those of the new room.
+    by: the member's name.
+    host: the name of this room's host.
+    pin: that of the certificate of its host, who is at `addresses`.
+    present: the names of further members of this room who are in the new one.
+    since: when the host of this room was last here, in seconds since the epoch.
+    """
+
+    room: str
+    title: str
+    by: str
+    host: str
+    pin: str
+    addresses: tuple[str, ...]
+    present: tuple[str, ...] = ()
+    since: float = 0.0

@@ -1,6 +1,7 @@
 """A room's announcement on the network as a DNS-SD record (RFC 6763).
 
-It has no secrets, and only what the host record's signature covers is trusted; the title isn't.
+It has no secrets, and only what the host record's signature covers is trusted; the title and the
+room that it continues aren't.
 Callers decide whose key that is, and whether its owner may host.
 """
 
@@ -31,13 +32,15 @@ class Announcement(msgspec.Struct, frozen=True):
     """A hosted room on the network.
 
     `addresses` are those to try, in order, as HOST:PORT: the host record's first, then the unsigned
-    ones of the DNS record. Only the host record's are written.
+    ones of the DNS record. Only the host record's are written. `continues` is the id of the room that
+    goes on in this one, which its founding has to prove.
     """
 
     deed: HostRecord
     title: str
     port: int
     addresses: tuple[str, ...] = ()
+    continues: str = ""
 
 
 def write_announcement(announcement: Announcement) -> dict[str, bytes]:
@@ -52,6 +55,8 @@ def write_announcement(announcement: Announcement) -> dict[str, bytes]:
         "key": deed.key,
         "at": repr(deed.at),
     }
+    if announcement.continues:
+        values["continues"] = announcement.continues
     values |= {f"a{place}": address for place, address in enumerate(deed.addresses)}
     encoded = {name: value.encode("utf-8", "replace") for name, value in values.items()}
     return encoded | {"sig": deed.signature}
@@ -70,7 +75,8 @@ def read_announcement(
     if deed is None or not is_valid(deed):
         return None
     title = _cut(_text(values, "title"))
-    return Announcement(deed, title, port, _ways(deed.addresses, port, hosts))
+    ways = _ways(deed.addresses, port, hosts)
+    return Announcement(deed, title, port, ways, _text(values, "continues"))
 
 
 def _deed(values: Mapping[bytes, bytes | None]) -> HostRecord | None:

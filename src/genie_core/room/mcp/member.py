@@ -1,6 +1,7 @@
 """An agent in a room: what it reads, writes and waits for."""
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -11,7 +12,12 @@ from typing import Final, Self
 from genie_core.assistant.tools.files.workspace import AccessRefused, Workspace, is_unlisted
 from genie_core.errors import GenieError
 from genie_core.privacy.redaction import mask_known
-from genie_core.room.client.events import EventsRecorded, MessageRejected, RoomEvent
+from genie_core.room.client.events import (
+    ContinuationsChanged,
+    EventsRecorded,
+    MessageRejected,
+    RoomEvent,
+)
 from genie_core.room.client.model import ConnectionState, ConnectionStatus
 from genie_core.room.files.transfer import Direction, Transfer
 from genie_core.room.mcp.messages import (
@@ -31,6 +37,7 @@ from genie_core.room.open.requests import JoinRoom
 from genie_core.room.open.visit import RoomVisit
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.events import Event, FileRef, MessagePosted
+from genie_core.room.text.continuations import continues
 from genie_core.text.safe import visible_line
 
 MOST_LINES: Final = 200
@@ -89,6 +96,7 @@ class AgentMember:
         self._unrecorded: dict[str, asyncio.Future[int]] = {}
         self._not_sent: dict[str, str] = {}
         self._refused: deque[str] = deque(maxlen=MOST_REFUSED)
+        self._continued: tuple[str, ...] = ()
 
     async def __aenter__(self) -> Self:
         await self._visit.__aenter__()
@@ -246,6 +254,8 @@ class AgentMember:
                     self._fail(message.id, f"the room refused it: {reason}")
                 else:
                     self._refused.append(visible_line(f"{message.text[:EXCERPT]}: {reason}"))
+            case ContinuationsChanged(continuations=found):
+                self._continued = tuple(continues(each, time.time()) for each in found)
             case Transfer(direction=Direction.UP, problem=problem) if problem:
                 self._not_sent[event.digest] = problem
             case ConnectionStatus(state=ConnectionState.CLOSED, detail=detail):
@@ -305,7 +315,8 @@ class AgentMember:
             case ConnectionState.CLOSED:
                 return f"ended: {detail}"
             case _:
-                return f"lost, and tried again by itself: {detail}" if detail else "not there yet"
+                why = f"lost, and tried again by itself: {detail}" if detail else "not there yet"
+                return "; ".join([why, *self._continued])
 
     # -- the log
 

@@ -30,6 +30,7 @@ from genie_core.room.protocol.address import (
     parse_address,
 )
 from genie_core.room.protocol.errors import AddressInUse, InvalidAddress
+from genie_core.room.security.founding import continued_room
 from genie_core.room.state.hosting import Claim
 from genie_core.room.state.proofs import view_of
 from genie_core.room.transport.connection import ClientConnection
@@ -196,6 +197,7 @@ async def serve_room(
         file=file,
         settle=server.settle,
         trusts_loopback=settings.trust_loopback,
+        continues=continued_room(record.founding),
     )
     announce = settings.announce and not settings.local
     await resources.enter_async_context(presence.shown(announce=announce))

@@ -11,9 +11,10 @@ from operator import attrgetter
 from typing import Final
 
 from genie_core.errors import GenieError
-from genie_core.room.client.events import Notice, OnEvent
+from genie_core.room.client.events import Notice, OnEvent, RoomEvent
 from genie_core.room.client.model import (
     ConnectionState,
+    ConnectionStatus,
     PendingMessage,
     PendingReport,
     Severity,
@@ -22,6 +23,7 @@ from genie_core.room.discovery.interfaces import reachable_hosts
 from genie_core.room.files.sync import FileSync
 from genie_core.room.files.transfer import files_of
 from genie_core.room.open.conflicts import HostConflicts
+from genie_core.room.open.continuation import Continuations, is_candidate, noted_as_declined
 from genie_core.room.open.files import blobs_of, open_store, take_over
 from genie_core.room.open.host import first_free_port, leaving_unless_done
 from genie_core.room.open.profile import Profile, engine_for, room_config
@@ -42,7 +44,7 @@ from genie_core.room.protocol.events import Event, FileRef
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.security.certificate import Certificate
-from genie_core.room.security.founding import hash_in
+from genie_core.room.security.founding import continued_room, hash_in
 from genie_core.room.security.host_records import sign_host_record
 from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite import looks_like_invite
@@ -194,6 +196,9 @@ MAX_PARTINGS: Final = 3
 """How often in a row a visit may restart because the logs contradict each other."""
 
 MOVED: Final = "another member hosts this room now, as its hosts decided before"
+GOES_ON: Final = (
+    "this is a new room that goes on from {title}; your copy of that one stays as it is: {id}"
+)
 ELSEWHERE: Final = (
     "This room is open at another terminal of yours, which runs your agents and keeps your copy. "
     "What you say and answer here counts as well."
@@ -260,10 +265,7 @@ class RoomJoiner:
         self._copies = Copies(person)
 
     async def join(self, way: JoinRoom, on_event: OnEvent, resources: AsyncExitStack) -> JoinedRoom:
-        """Join by an invite or address, or by the name of a copy."""
-        copy = await asyncio.to_thread(self._copies.named, way.way)
-        if copy is not None:
-            return await self.rejoin(RejoinRoom(copy.id, guest=way.guest), on_event, resources)
+        """Join by an invite or address."""
         found = route_of(way.way)
         if found.title or found.wanted:
             on_event(Notice(Severity.INFO, await asyncio.to_thread(self._copies.about, found)))
@@ -369,7 +371,32 @@ class RoomJoiner:
                 joined.give_way(MOVED, addresses, claim.pin)
 
         rivals = HostConflicts(lambda: joined.state, on_event, identity.key, ask_signer, meet)
-        browser = await browser_for(way, context.room, resources, rivals.note)
+        declined = context.saved.metadata.declined if context.saved is not None else ()
+        continuations = Continuations(
+            lambda: joined.state,
+            on_event,
+            identity.key,
+            declined,
+            lambda room: noted_as_declined(place.result(), room),
+        )
+
+        def network_changed() -> None:
+            rivals.note()
+            continuations.note()
+
+        def hear(event: RoomEvent) -> None:
+            on_event(event)
+            if isinstance(event, ConnectionStatus):
+                continuations.connection_changed(event)
+
+        preferences = await person.preferences()
+        browser = await browser_for(
+            way,
+            context.room,
+            resources,
+            network_changed,
+            lambda announced: is_candidate(joined.state, announced),
+        )
         seeker = Dialer(
             way.whereabouts,
             tls_connect,
@@ -413,13 +440,14 @@ class RoomJoiner:
             library=files,
             deed=None if second or is_agent else lambda: self._deed(identity, certificate, joined),
             learn=seeker.learn,
-            preferences=await person.preferences(),
+            preferences=preferences,
             claim=lambda: allegiance.claim,
             note_seen=lambda seq: place.result().note_seen(seq) if place.done() else None,
             saved=lambda: place.result().id if place.done() else "",
+            decline=None if second else continuations.decline,
             reload=None if guest else lambda model: engine_for(person.answering_with(model), place),
         )
-        joined = JoinedRoom(person.name, on_event, plan)
+        joined = JoinedRoom(person.name, hear, plan)
         if opened is not None:
             joined.replay(opened.events, opened.base.room())
             joined.restore_reports(context.unrecorded, opened.events)
@@ -444,7 +472,11 @@ class RoomJoiner:
             await resources.enter_async_context(rivals.watched(found))
         if second:
             return joined
+        if browser is not None:
+            await resources.enter_async_context(continuations.watched(browser.rooms.values))
         async with leaving_unless_done(joined):
+            if context.saved is None:
+                await self._note_continued(joined, on_event)
             saved = await self._settle_in(joined, context, allegiance, resources)
             if context.opened is not None:
                 copy.attach(context.opened.log)
@@ -454,6 +486,14 @@ class RoomJoiner:
             await _note_visit(saved, joined, seeker)
             place.set_result(saved)
         return joined
+
+    async def _note_continued(self, joined: JoinedRoom, on_event: OnEvent) -> None:
+        """Say that a new room goes on from one of which a copy is here."""
+        before = continued_room(joined.state.founding)
+        copy = await asyncio.to_thread(lambda: next(self._copies.of(before), None))
+        if copy is not None:
+            text = GOES_ON.format(title=copy.metadata.shown_title, id=copy.id)
+            on_event(Notice(Severity.INFO, text))
 
     async def _known_hosts(
         self, context: JoinContext, live: Callable[[], RoomState], wanted: str, key: str

@@ -14,6 +14,7 @@ from genie_core.room.discovery.service_record import Announcement
 from genie_core.room.open.requests import NearbyRoom
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.security.identity import words
+from genie_core.room.state.continuations import may_be_continued
 from genie_core.room.state.hosting import can_host
 from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.catalog import Catalog, Listing
@@ -40,9 +41,12 @@ class NearbyRooms:
                 self._copies.setdefault(listing.metadata.id, []).append(listing)
 
     def look(self, announcements: Sequence[Announcement]) -> list[NearbyRoom]:
-        """Describe the announced rooms, known ones first, then by title."""
+        """Describe the announced rooms: known ones, those that continue one, others, by title."""
         rooms = [self._described(each) for each in announcements]
-        return sorted(rooms, key=lambda room: (not room.known, room.title.casefold(), room.id))
+        return sorted(
+            rooms,
+            key=lambda room: (not room.known, not room.continues, room.title.casefold(), room.id),
+        )
 
     def _described(self, announcement: Announcement) -> NearbyRoom:
         deed = announcement.deed
@@ -50,6 +54,7 @@ class NearbyRooms:
         if not copy:
             records = (each.metadata for each in self._copies.get(deed.room, []))
             claimed = next((each.shown_title for each in records if each is not None), "")
+        continues, continued = self._continued_by(announcement) if not copy else ("", "")
         return NearbyRoom(
             deed.room,
             announcement.title,
@@ -60,7 +65,16 @@ class NearbyRooms:
             announcement.addresses,
             copy=copy,
             claimed=claimed,
+            continues=continues,
+            continued=continued,
         )
+
+    def _continued_by(self, announcement: Announcement) -> tuple[str, str]:
+        """Return title and folder of the copy of a room that a member continues in another one."""
+        for copy in self._copies.get(announcement.continues, []):
+            if may_be_continued(self._state(copy.id), announcement.deed, announcement.continues):
+                return copy.title, copy.id
+        return "", ""
 
     def _copy_for(self, deed: HostRecord) -> str:
         """Return the folder of the copy that knows this host by its key, which signs announcements.

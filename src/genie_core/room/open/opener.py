@@ -13,11 +13,25 @@ from typing import Final
 from genie_core.datastore import path_name
 from genie_core.errors import GenieError
 from genie_core.room.client.events import CopyRead, EventsRecorded, OnEvent, RoomEvent
+from genie_core.room.client.model import Continuation
+from genie_core.room.open.continuation import (
+    CannotContinue,
+    ContinuedBy,
+    MayContinue,
+    NoContinuation,
+    continuation_at,
+    copy_to_follow,
+    drop_copy,
+    find_continuations,
+    objection_to_continue,
+)
 from genie_core.room.open.host import bind_room, join_as_host, serve_room
 from genie_core.room.open.identities import has_key, private_reader
-from genie_core.room.open.join import RoomJoiner
+from genie_core.room.open.join import Copies, NowhereHosted, RoomJoiner, known_state
 from genie_core.room.open.profile import Profile
 from genie_core.room.open.requests import (
+    ContinueRoom,
+    FollowRoom,
     JoinRoom,
     NewRoom,
     OpenRequest,
@@ -26,13 +40,16 @@ from genie_core.room.open.requests import (
     RejoinRoom,
     ResumeRoom,
 )
-from genie_core.room.open.route import HostFound, host_of
+from genie_core.room.open.route import HostFound, NowhereToLook, host_of
 from genie_core.room.participant.room import JoinedRoom
+from genie_core.room.protocol.errors import NotYourTurn, Unreachable
 from genie_core.room.protocol.events import Event, Kind, MessageDeleted, MessageEdited
 from genie_core.room.protocol.names import check_name, check_new_name, fold_name
 from genie_core.room.state.room_state import RoomState
+from genie_core.sessions.fork import continued
 from genie_core.sessions.search.background import BackgroundIndexing
 from genie_core.sessions.session import SavedSession
+from genie_core.sessions.view_state import forget_unsent, read_view, together
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings
 from genie_core.storage.errors import StorageError
@@ -57,7 +74,9 @@ class NothingToResume(GenieError):
 class StillHosted(OtherWay):
     """The room to host has a host already."""
 
-    def __init__(self, saved: SavedSession, found: HostFound, opening: ResumeRoom) -> None:
+    def __init__(
+        self, saved: SavedSession, found: HostFound, opening: ResumeRoom | ContinueRoom
+    ) -> None:
         title, host = saved.metadata.shown_title, found.host or saved.metadata.host
         text = (
             f"{host} hosts “{title}” right now. If you host it as well, there are two rooms until "
@@ -119,16 +138,19 @@ class RoomOpener:
     async def _enter(
         self, opening: OpenRequest, on_event: OnEvent, resources: AsyncExitStack
     ) -> JoinedRoom:
-        joiner = RoomJoiner(self._person)
         match opening:
             case NewRoom(title=title):
                 return await self._create(title.strip() or UNTITLED, on_event, resources)
             case ResumeRoom():
                 return await self._resume(opening, on_event, resources)
+            case ContinueRoom():
+                return await self._continue(opening, on_event, resources)
+            case FollowRoom():
+                return await self._follow(opening, on_event, resources)
             case JoinRoom():
-                return await joiner.join(opening, on_event, resources)
+                return await self._join(opening, on_event, resources)
             case RejoinRoom():
-                return await joiner.rejoin(opening, on_event, resources)
+                return await self._rejoin(opening, on_event, resources)
 
     def _index(self, entered: list[JoinedRoom]) -> None:
         for saved in {room.saved for room in entered if room.saved}:
@@ -160,12 +182,134 @@ class RoomOpener:
         person = self._named_for(saved, opening).with_habits_of(saved)
         before = saved.metadata.address if saved.metadata.kind == "hosted" else ""
         sock = await bind_room(person, resources, before)
-        hosted = await serve_room(person, saved, sock, resources, opening.met)
+        try:
+            hosted = await serve_room(person, saved, sock, resources, opening.met)
+        except NotYourTurn as error:
+            if error.wait is not None:
+                raise
+            await resources.aclose()
+            await self._offer_other_room(saved, error)
+            await self._offer_to_continue(saved, opening, error)
+            raise
         return await join_as_host(person, hosted, on_event, resources, opening.unsent)
 
-    def _named_for(self, saved: SavedSession, opening: ResumeRoom) -> Profile:
+    async def _join(
+        self, opening: JoinRoom, on_event: OnEvent, resources: AsyncExitStack
+    ) -> JoinedRoom:
+        """Join by an invite or address, or by the name of a copy."""
+        copy = await asyncio.to_thread(Copies(self._person).named, opening.way)
+        if copy is not None:
+            again = RejoinRoom(copy.id, guest=opening.guest)
+            return await self._rejoin(again, on_event, resources)
+        return await RoomJoiner(self._person).join(opening, on_event, resources)
+
+    async def _offer_to_continue(
+        self, saved: SavedSession, opening: ResumeRoom, error: GenieError
+    ) -> None:
+        """Raise `MayContinue` if the person can continue a room that they may not host."""
+        identity = await self._person.called(saved.metadata.owner).identity()
+        state = await asyncio.to_thread(known_state, saved)
+        if not objection_to_continue(saved, state, identity.key):
+            raise MayContinue(error, saved, opening) from None
+
+    async def _rejoin(
+        self, opening: RejoinRoom, on_event: OnEvent, resources: AsyncExitStack
+    ) -> JoinedRoom:
+        """Join again from a copy; if no host answers, offer the rooms in which members continue it."""
+        try:
+            return await RoomJoiner(self._person).rejoin(opening, on_event, resources)
+        except (Unreachable, NowhereHosted, NowhereToLook) as error:
+            await resources.aclose()
+            saved = await asyncio.to_thread(self._person.catalog.find, opening.id)
+            await self._offer_other_room(saved, error)
+            raise
+
+    async def _offer_other_room(self, saved: SavedSession, error: GenieError) -> None:
+        """Raise `ContinuedBy` if members continue a room of which no host answers."""
+        declined = saved.metadata.declined
+        found = [each for each in await self._continuations(saved) if each.room not in declined]
+        if found:
+            raise ContinuedBy(error, saved, found, time.time()) from None
+
+    async def _continuations(self, saved: SavedSession) -> list[Continuation]:
+        if self._person.settings.local:
+            return []
+        identity = await self._person.called(saved.metadata.owner).identity()
+        state = await asyncio.to_thread(known_state, saved)
+        return await find_continuations(state, identity.key, saved.metadata.last_activity)
+
+    async def _continue(
+        self, opening: ContinueRoom, on_event: OnEvent, resources: AsyncExitStack
+    ) -> JoinedRoom:
+        """Host a new room that continues a saved one."""
+        catalog = self._person.catalog
+        saved = await asyncio.to_thread(catalog.find, opening.id)
+        if not (opening.force or catalog.holder(saved.id)):
+            await self._find_host(saved, opening, on_event)
+        person = self._person.called(saved.metadata.owner).with_habits_of(saved)
+        identity = await person.identity()
+        state = await asyncio.to_thread(known_state, saved)
+        if why := objection_to_continue(saved, state, identity.key):
+            raise CannotContinue(f"you can't continue {saved.metadata.shown_title!r}: {why}")
+        sock = await bind_room(person, resources)  # first, since a failure leaves no folder behind
+        made = await asyncio.to_thread(continued, catalog, saved, time.time())
+        hosted = await serve_room(person, made, sock, resources)
+        joined = await join_as_host(person, hosted, on_event, resources, opening.unsent)
+        await asyncio.to_thread(forget_unsent, saved.folder)
+        return joined
+
+    async def _follow(
+        self, opening: FollowRoom, on_event: OnEvent, resources: AsyncExitStack
+    ) -> JoinedRoom:
+        """Join the room in which another member continues a saved one."""
+        catalog = self._person.catalog
+        saved = await asyncio.to_thread(catalog.find, opening.id)
+        found = await self._to_follow(saved, opening)
+        state = await asyncio.to_thread(known_state, saved)
+        copy, is_new = await asyncio.to_thread(copy_to_follow, catalog, saved, state, found)
+        kept = await asyncio.to_thread(read_view, saved.folder)
+        again = RejoinRoom(
+            copy.id,
+            found.addresses,
+            found.pin,
+            guest=opening.guest,
+            unsent=together(opening.unsent, kept.unsent),
+        )
+        try:
+            joined = await RoomJoiner(self._person).rejoin(again, on_event, resources)
+        except BaseException:
+            await resources.aclose()
+            if is_new:
+                await asyncio.to_thread(drop_copy, copy)
+            raise
+        await asyncio.to_thread(forget_unsent, saved.folder)
+        return joined
+
+    async def _to_follow(self, saved: SavedSession, opening: FollowRoom) -> Continuation:
+        """Return the room to follow into, as its host proves it now."""
+        if opening.room:
+            there = await self._continuation_at(saved, opening)
+            found = [there] if there is not None else []
+        else:
+            found = await self._continuations(saved)
+        for each in found:
+            if opening.by in ("", each.by):
+                return each
+        raise NoContinuation(saved.metadata.shown_title, opening.by, found)
+
+    async def _continuation_at(
+        self, saved: SavedSession, opening: FollowRoom
+    ) -> Continuation | None:
+        identity = await self._person.called(saved.metadata.owner).identity()
+        state = await asyncio.to_thread(known_state, saved)
+        return await continuation_at(
+            state, opening.room, opening.pin, opening.addresses, identity.key, 0.0
+        )
+
+    def _named_for(self, saved: SavedSession, opening: ResumeRoom | ContinueRoom) -> Profile:
         """Return the profile under the name by which the person hosts a room."""
-        if (self._renamed and not opening.handed) or self._is_foreign(saved):
+        is_handed = isinstance(opening, ResumeRoom) and opening.handed
+        if (self._renamed and not is_handed) or self._is_foreign(saved):
             return self._person
         return self._person.called(saved.metadata.name)
 
@@ -174,7 +318,9 @@ class RoomOpener:
         record = saved.metadata
         return bool(record.copied) and not has_key(record.owner, self._person.locations)
 
-    async def _find_host(self, saved: SavedSession, opening: ResumeRoom, on_event: OnEvent) -> None:
+    async def _find_host(
+        self, saved: SavedSession, opening: ResumeRoom | ContinueRoom, on_event: OnEvent
+    ) -> None:
         """Report the copy, and raise `StillHosted` if a host that the copy knows answers."""
         me = self._named_for(saved, opening).name
         state, copy = await asyncio.to_thread(self._read_copy, saved, me)

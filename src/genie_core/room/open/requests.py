@@ -8,7 +8,7 @@ from genie_core.room.client.model import NextStep, SessionEnded
 from genie_core.room.protocol.errors import OtherHost
 
 if TYPE_CHECKING:
-    from genie_core.room.client.model import PendingMessage
+    from genie_core.room.client.model import Continuation, PendingMessage
     from genie_core.room.participant.room import JoinedRoom
 
 
@@ -33,6 +33,37 @@ class ResumeRoom:
     handed: bool = False
     force: bool = False
     met: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ContinueRoom:
+    """Continue a room, which another person hosts, as a new one from its copy here.
+
+    `id` is the copy's folder. `unsent` are messages that an earlier session could not send. `force`
+    skips the search for a present host.
+    """
+
+    id: str
+    unsent: "tuple[PendingMessage, ...]" = ()
+    force: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FollowRoom:
+    """Join the room in which the member `by` continues one; `id` is the folder of its copy here.
+
+    `room` and `pin` are those of the new room and its host's certificate, which is at `addresses`;
+    without them the network is searched. `unsent` are messages that an earlier session could not
+    send.
+    """
+
+    id: str
+    by: str = ""
+    room: str = ""
+    pin: str = ""
+    addresses: tuple[str, ...] = ()
+    guest: bool = False
+    unsent: "tuple[PendingMessage, ...]" = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +117,8 @@ class NearbyRoom:
 
     `words` is the fingerprint of the host's key. `copy` is the folder of the copy that knows this
     host; only with a copy may `pin` and `addresses` be used without an invite. `claimed` is the
-    title of a copy whose room id another host announces.
+    title of a copy whose room id another host announces. `continues` is the title of a copy, in the
+    folder `continued`, of which a member announces this room as the one in which it goes on.
     """
 
     room: str
@@ -98,6 +130,8 @@ class NearbyRoom:
     addresses: tuple[str, ...]
     copy: str = ""
     claimed: str = ""
+    continues: str = ""
+    continued: str = ""
 
     @property
     def known(self) -> bool:
@@ -126,7 +160,7 @@ class OtherWay(GenieError):
         self.question = question
 
 
-OpenRequest: TypeAlias = NewRoom | ResumeRoom | JoinRoom | RejoinRoom
+OpenRequest: TypeAlias = NewRoom | ResumeRoom | JoinRoom | RejoinRoom | ContinueRoom | FollowRoom
 """The requests that open a room rather than a replay."""
 
 
@@ -156,6 +190,19 @@ def to_take_over(joined: "JoinedRoom") -> OpenRequest | None:
     if not joined.saved:
         return None
     return ResumeRoom(joined.saved, joined.messages.pending, met=joined.met)
+
+
+def to_continue(joined: "JoinedRoom") -> OpenRequest | None:
+    """Return how a member continues the room as a new one; None without a copy."""
+    return ContinueRoom(joined.saved, joined.messages.pending) if joined.saved else None
+
+
+def to_follow(joined: "JoinedRoom", found: "Continuation") -> OpenRequest | None:
+    """Return how a member joins the room that continues theirs; None without a copy."""
+    if not joined.saved:
+        return None
+    unsent = joined.messages.pending
+    return FollowRoom(joined.saved, found.by, found.room, found.pin, found.addresses, unsent=unsent)
 
 
 def question_after(error: GenieError, opening: OpenRequest) -> Question | None:

@@ -208,17 +208,20 @@ async def browser_for(
     room: str,
     resources: AsyncExitStack,
     on_change: Callable[[], None] | None = None,
+    matters: Callable[[Announcement], bool] = lambda _: False,
 ) -> Browser | None:
     """Return a browser that finds a host that has moved. One on this machine stays where it is.
 
-    `on_change` is called whenever others announce rooms.
+    `on_change` is called whenever others announce rooms. Of too many, those are kept that `matters`
+    accepts, too.
     """
     if not way.anywhere and all(is_on_loopback(each.address) for each in way.whereabouts):
         return None
     pins = {each.pin for each in way.whereabouts}
 
     def prefers(announced: Announcement) -> bool:
-        return announced.deed.pin in pins or announced.deed.room == room
+        is_here = announced.deed.pin in pins or announced.deed.room == room
+        return is_here or matters(announced)
 
     return await resources.enter_async_context(Browser(on_change, prefers=prefers))
 

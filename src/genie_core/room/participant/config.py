@@ -38,6 +38,8 @@ class RoomConfig:
         deed: states where this person would host; `learn` notes where another member does.
         begin_closing: for a host, announces that the room is suspended within so many seconds, and
             returns the number of the last event that can be a message.
+        decline: notes that the person does not follow into a room that continues this one; may
+            block.
         close_room: for a host, suspends the room after its own connection has ended.
         grace: seconds that running work gets on leaving.
     """
@@ -57,6 +59,7 @@ class RoomConfig:
     deed: Callable[[], HostRecord] | None = None
     learn: Callable[[HostRecord], None] | None = None
     begin_closing: Callable[[float], Awaitable[int]] | None = None
+    decline: Callable[[str], None] | None = None
     close_room: Callable[[str], Awaitable[None]] | None = None
     grace: float = GRACE
 

@@ -172,7 +172,8 @@ class HostPresence:
     """A hosted room on the network: its addresses and invites.
 
     `settle` gets each new host record; the room may run in another thread. Members are given the
-    `addresses`, by default the machine's own.
+    `addresses`, by default the machine's own. `continues` is the id of the room that goes on in this
+    one.
     """
 
     def __init__(
@@ -190,6 +191,7 @@ class HostPresence:
         settle: Callable[[HostRecord], None],
         trusts_loopback: bool = True,
         addresses: tuple[Address, ...] = (),
+        continues: str = "",
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._identity = identity
@@ -205,6 +207,7 @@ class HostPresence:
         self._file = file
         self._settle = settle
         self._given = addresses
+        self._continues = continues
         self._clock = clock
         self._hosts: tuple[str, ...] = ()
         self._announcer: Announcer | None = None
@@ -349,4 +352,4 @@ class HostPresence:
         return () if self._local else await asyncio.to_thread(reachable_hosts)
 
     def _announced(self, deed: HostRecord) -> Announcement:
-        return Announcement(deed, self._title, self._address.port)
+        return Announcement(deed, self._title, self._address.port, continues=self._continues)

@@ -160,6 +160,11 @@ class JoinedRoom:
         """Return in how many seconds this person may host in the host's place; None if never."""
         return turn_of(self.state, self.name, self._client.signer.key, self.met, now)
 
+    def decline(self, room: str) -> None:
+        """Ask this person no more whether to follow into a room that continues this one. Blocks."""
+        if self._config.decline is not None:
+            self._config.decline(room)
+
     def note_seen(self, seq: int) -> None:
         """Record that the person has seen all events up to this one."""
         self.seen = max(self.seen, seq)

@@ -104,7 +104,7 @@ MOST_OF_SCOPE: Final = 1_000
 PREFERENCE_CHARS: Final = 2_000
 """Longest text of preferences."""
 
-Copied: TypeAlias = Literal["", "import", "fork"]
+Copied: TypeAlias = Literal["", "import", "fork", "continuation"]
 """How a room was made from another one; empty for a new one."""
 
 Stage: TypeAlias = Literal[
@@ -136,9 +136,9 @@ class HostStarted(Body, tag="hosted", frozen=True):
     """A host opened the room, for the first time or again.
 
     `room` and `title` are set if they differ from the log before. `key` is the host's, `pin` that
-    of the host's certificate. With `copied`, a room imported or forked from the room `origin`
-    becomes the host's own: the host's name belongs to this key from now on. `founding` founds the
-    room anew: a copied one, or one from before there were foundings.
+    of the host's certificate. With `copied`, a room imported or forked from the room `origin`, or
+    one that continues it, becomes the host's own: the host's name belongs to this key from now on.
+    `founding` founds the room anew: a copied one, or one from before there were foundings.
     """
 
     host: str

@@ -34,6 +34,9 @@ KNOWN: Final = ("suspending", "invites")
 "invites" are `IssueInvite`, `VoidInvites` and `InviteIssued`.
 """
 
+MOST_PRESENT: Final = 32
+"""How many people who are here a challenge names."""
+
 BEQUEST_REF: Final = "bequest"
 """What refusals of `RecoverEvents` refer to."""
 
@@ -379,7 +382,8 @@ class Challenge(Frame, tag="challenge", frozen=True):
     `key` is the host's, and `signature` its signature over the meeting; see
     `genie_core.room.security.challenge`. `founding` proves whose room it is, and `links`, the latest
     entries that say who hosts, that this host follows from the earlier ones. A participant checks all
-    of them before sending more.
+    of them before sending more. `present` are the members who are here, in a room that continues
+    another, for a person whom the room knows and has not banned.
     """
 
     nonce: str
@@ -388,6 +392,7 @@ class Challenge(Frame, tag="challenge", frozen=True):
     signature: bytes = b""
     founding: Founding | None = None
     links: tuple[Event, ...] = ()
+    present: tuple[str, ...] = ()
 
 
 class JoinPending(Frame, tag="hold", frozen=True):

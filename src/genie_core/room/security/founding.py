@@ -59,6 +59,16 @@ def hash_in(room: str) -> str:
     return found[1] if found else ""
 
 
+def earlier_id(founding: Founding | None) -> str:
+    """Return the id that a room had before it was founded; empty if it had none."""
+    return founding.before if founding is not None and not continued_room(founding) else ""
+
+
+def continued_room(founding: Founding | None) -> str:
+    """Return the id of the founded room that goes on in this one, which is another room."""
+    return founding.before if founding is not None and hash_in(founding.before) else ""
+
+
 def founding_bytes(founding: Founding) -> bytes:
     """Return the bytes to sign: length-prefixed parts, so that none runs into the next."""
     texts = founding.key, founding.name, founding.title, founding.nonce, founding.before

@@ -12,6 +12,7 @@ from genie_core.room.protocol.codec import event_mark, whole_text
 from genie_core.room.protocol.errors import InvalidName
 from genie_core.room.protocol.events import Role
 from genie_core.room.protocol.frames import (
+    MOST_PRESENT,
     VERSION,
     AnswerJoinRequest,
     Challenge,
@@ -26,6 +27,7 @@ from genie_core.room.protocol.frames import (
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.protocol.names import check_name, fold_name, is_reserved, skeletons
 from genie_core.room.security.challenge import NONCE_CHARS, Transcript, new_nonce
+from genie_core.room.security.founding import continued_room, earlier_id
 from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite_tokens import InviteToken, InviteTokens
 from genie_core.room.security.keys import is_key, verify
@@ -153,9 +155,17 @@ class Admission:
         state = self._log.state
         is_banned = peer.key in state.banned.values()
         links = () if is_banned else tuple(link.event for link in state.links)
+        present = () if is_banned else self._present_for(peer)
         return Challenge(
-            peer.nonce, self._room, self._identity.key, signature, state.founding, links
+            peer.nonce, self._room, self._identity.key, signature, state.founding, links, present
         )
+
+    def _present_for(self, peer: Peer) -> tuple[str, ...]:
+        """Return who is here, for a person who may follow them from the room that this continues."""
+        state = self._log.state
+        if not (continued_room(state.founding) and self._knows(peer)):
+            return ()
+        return tuple(person.name for person in state.present())[:MOST_PRESENT]
 
     def _meeting(self, peer: Peer) -> Transcript:
         hello, channel = peer.hello, peer.channel or ""
@@ -359,8 +369,7 @@ class Admission:
             check_name(hello.name)
         except InvalidName as error:
             return "name_invalid", str(error)
-        founding = self._log.state.founding
-        if hello.room not in ("", self._room, founding.before if founding is not None else ""):
+        if hello.room not in ("", self._room, earlier_id(self._log.state.founding)):
             return "wrong_room", "another room is at this address"  # strangers hear no title
         if hello.kind == "agent" and hello.engine:
             return "malformed", "an agent that is a member has no engine of its own"

@@ -63,11 +63,15 @@ _ROLES: Final = {"member": "a member", "guest": "a guest", "observer": "an obser
 
 
 def copied_from(hosted: HostStarted) -> str:
-    """Name the room that this one was imported or forked from; empty if neither."""
+    """Name the room that this one was copied from or continues; empty if neither."""
     if not hosted.copied:
         return ""
-    how = {"import": "imported", "fork": "forked"}[hosted.copied]
-    return f" ({how} from {visible_line(hosted.origin)})"
+    how = {
+        "import": "imported from",
+        "fork": "forked from",
+        "continuation": "a new room that continues",
+    }[hosted.copied]
+    return f" ({how} {visible_line(hosted.origin)})"
 
 
 def announcement(event: Event, devices: Mapping[str, set[str]]) -> tuple[str, str] | None:

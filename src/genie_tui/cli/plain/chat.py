@@ -11,6 +11,7 @@ from typing import Final
 from genie_core.errors import GenieError
 from genie_core.privacy.redaction import secrets_in
 from genie_core.room.client.events import (
+    ContinuationsChanged,
     EditRejected,
     EventsRecorded,
     MessageRejected,
@@ -23,6 +24,7 @@ from genie_core.room.client.model import (
     Answer,
     ConnectionState,
     ConnectionStatus,
+    Continuation,
     EngineState,
     EngineStatus,
     NextStep,
@@ -39,6 +41,7 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.protocol.frames import HostingOffered, InviteIssued, JoinRequested
 from genie_core.room.state.thread import MessageThread, ToolApproval
+from genie_core.room.text.continuations import continues
 from genie_core.room.text.events import Restarts, author_line, because
 from genie_core.sessions.catalog import Catalog
 from genie_core.settings.load import SettingsSource
@@ -130,6 +133,9 @@ async def chat(visit: Visit) -> int:
     while (item := await visit.next()) is not None:
         await visit.output.write(room.take(item))
         await visit.output.write(room.questions())
+        if isinstance(item, ContinuationsChanged):
+            for each in item.continuations:  # later visits need not tell again
+                await asyncio.to_thread(joined.decline, each.room)
         if joined.connection.state is ConnectionState.CLOSED and isinstance(item, ConnectionStatus):
             return 1
         if room.is_over:
@@ -202,6 +208,8 @@ class PlainRoom:
             yield from self._connection(item)
         elif isinstance(item, JoinRequested):
             yield from self._join_request(item)
+        elif isinstance(item, ContinuationsChanged):
+            yield from self._continuations(item.continuations)
         else:
             yield from _news(item)
 
@@ -257,6 +265,13 @@ class PlainRoom:
             yield request_entry(request)
         elif self._requests.pop(request.knock, None) is not None:
             yield f"Join request {request.knock} of {visible_line(request.name)} is over."
+
+    def _continuations(self, found: Iterable[Continuation]) -> Iterator[str]:
+        """Tell of each room that continues this one."""
+        saved = visible_line(self._joined.saved)
+        for each in found:
+            yield f"Note: {continues(each, time.time())}"
+            yield f"To follow: genie-tui join --follow {visible_line(each.by)} {saved} --plain"
 
     # -- what is typed
 

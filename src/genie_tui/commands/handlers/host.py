@@ -8,17 +8,22 @@ from functools import partial
 from time import time
 from typing import TYPE_CHECKING, Final
 
+from textual.content import Content
+
 from genie_core.errors import GenieError
-from genie_core.room.client.model import ConnectionState
+from genie_core.room.client.model import ConnectionState, Continuation
+from genie_core.room.open.requests import to_continue, to_follow, to_take_over
 from genie_core.room.protocol.frames import HostingOffered, InviteIssued, JoinRequested
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.state.room_state import RoomState
+from genie_core.room.text.continuations import CONTINUE, about_continuing
 from genie_core.text.format import duration
 from genie_core.text.safe import visible_line
 from genie_tui.commands.context import RoomContext
 from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.keys import Scope
 from genie_tui.commands.parse import HeirsRequest, InviteOptions, ModerationRequest
+from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.invite import InviteScreen, Terms, renewed, terms_of
 from genie_tui.widgets.join_requests import Caller
 
@@ -121,8 +126,11 @@ def refuse(context: RoomContext, name: str) -> None:
 
 
 def answer(context: RoomContext, caller: Caller, *, allow: bool) -> None:
-    """Answer a person who wants to join, or the host who offers to hand over."""
+    """Answer a person who wants to join or offers to hand over, or who continues the room."""
     joined = context.joined
+    if isinstance(caller, Continuation):
+        _answer_continuation(context, caller, follow=allow)
+        return
     if isinstance(caller, JoinRequested):
         taken = joined.hosting.admit(caller.knock, allow)
     else:
@@ -133,6 +141,23 @@ def answer(context: RoomContext, caller: Caller, *, allow: bool) -> None:
         context.warn(UNCONNECTED)
     if taken and allow and isinstance(caller, HostingOffered):
         context.screen.notify(f"You host the room as soon as {visible_line(caller.by)} leaves.")
+
+
+def _answer_continuation(context: RoomContext, found: Continuation, *, follow: bool) -> None:
+    joined = context.joined
+    context.door.remove_caller(found)
+    if follow:
+        context.reopen(partial(to_follow, found=found), f"follows {visible_line(found.by)}")
+    else:
+        context.start(_decline(joined, found), "declining")
+
+
+async def _decline(joined: "JoinedRoom", found: Continuation) -> None:
+    """Ask no more about a room."""
+    try:
+        await asyncio.to_thread(joined.decline, found.room)
+    except GenieError:
+        logger.warning("it could not be noted that the person stays", exc_info=True)
 
 
 def moderate(context: RoomContext, request: ModerationRequest) -> None:
@@ -167,10 +192,7 @@ def host(context: RoomContext, name: str) -> None:
     """Ask a member to host; without a name, host the room while its host is away."""
     joined = context.joined
     if not name:
-        if objection := cannot_take_over(joined):
-            context.warn(objection)
-        else:
-            context.take_over()
+        take_over(context)
     elif objection := only_host(joined):
         context.warn(objection)
     elif fold_name(name) == fold_name(joined.name):
@@ -182,12 +204,30 @@ def host(context: RoomContext, name: str) -> None:
 
 
 def take_over(context: RoomContext) -> None:
-    """Host the room from the own copy, if its host is away and it is this person's turn."""
+    """Host the room from the own copy while its host is away, or offer to continue as a new room."""
     joined = context.joined
-    if objection := cannot_take_over(joined):
-        context.warn(objection)
+    if not (objection := cannot_take_over(joined)):
+        context.reopen(to_take_over, "hosts the room")
+    elif not cannot_continue(joined):
+        continue_room(context)
     else:
-        context.take_over()
+        context.warn(objection)
+
+
+def continue_room(context: RoomContext) -> None:
+    """Ask whether to continue the room as a new one, and do so."""
+    joined = context.joined
+    if objection := cannot_continue(joined):
+        context.warn(objection)
+        return
+
+    def act(agreed: bool | None) -> None:  # noqa: FBT001 - what the dialog returns
+        if agreed:
+            context.reopen(to_continue, "continues in a new room")
+
+    text = Content(about_continuing(joined.state.title, joined.state.host))
+    dialog = ConfirmScreen(CONTINUE, text, "continue it", context.clock)
+    _ = context.screen.app.push_screen(dialog, act)
 
 
 def only_host(joined: "JoinedRoom") -> str:
@@ -229,6 +269,21 @@ def cannot_take_over(joined: "JoinedRoom") -> str:
     ):
         return ""
     return f"{state.host} is hosting. You can take over while they are away."
+
+
+def cannot_continue(joined: "JoinedRoom") -> str:
+    """Why this person can't continue the room as a new one now; empty if they can."""
+    state = joined.state
+    if state.is_host(joined.name):
+        return "You are the host of this room."
+    if joined.connection.state is not ConnectionState.RETRYING:
+        return f"{state.host} is hosting. You can continue in a new room while they are away."
+    if joined.turn(time()) is not None:
+        return cannot_take_over(joined) or "You may host this room itself: /host"
+    person = state.people.get(joined.name)
+    if not joined.saved or person is None or state.members.entitled(person.key) is None:
+        return "Only members can continue the room from their copy, no guests or observers."
+    return ""
 
 
 def _is_banned(state: RoomState, name: str) -> bool:

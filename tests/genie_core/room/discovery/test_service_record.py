@@ -28,7 +28,7 @@ def on_wire(announcement: Announcement) -> dict[bytes, bytes | None]:
 
 
 def test_an_announcement_is_read_as_it_was_written() -> None:
-    written = Announcement(deed(), "Garden – spring", 7654)
+    written = Announcement(deed(), "Garden – spring", 7654, continues="r0")
     read = read_announcement(on_wire(written), 7654, ["192.0.2.7"])
     assert read == msgspec.structs.replace(written, addresses=HERE)
 

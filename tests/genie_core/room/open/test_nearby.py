@@ -72,6 +72,19 @@ def test_a_room_is_known_by_the_key_of_a_member_who_hosts_it_now(tmp_path: Path)
     assert known(catalog, announced(BOB, "bob", OTHER)) == [saved.id]
 
 
+def test_members_new_room_continues_the_copy(tmp_path: Path) -> None:
+    catalog = Catalog(tmp_path)
+    saved = copy(catalog)
+    fresh = msgspec.structs.replace(announced(BOB, "bob", OTHER, "r2"), continues=ROOM_ID)
+    false = msgspec.structs.replace(announced(MALLORY, "bob", OTHER, "r3"), continues=ROOM_ID)
+    rooms = NearbyRooms(catalog, "ann").look([fresh, false])
+    assert [(room.room, room.continues, room.continued) for room in rooms] == [
+        ("r2", "Garden", saved.id),
+        ("r3", "", ""),
+    ]
+    assert not any(room.known for room in rooms)
+
+
 def test_strangers_and_the_banned_make_no_room_known(tmp_path: Path) -> None:
     catalog = Catalog(tmp_path)
     copy(catalog, "ann", Event(5, 1.0, "hana", MemberModerated("ban", "bob")))

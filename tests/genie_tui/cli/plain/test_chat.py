@@ -14,6 +14,7 @@ from tests.limits import scaled
 
 from genie_core.privacy.redaction import know
 from genie_core.room.client.events import (
+    ContinuationsChanged,
     MessageRejected,
     Notice,
     OtherHostsChanged,
@@ -24,6 +25,7 @@ from genie_core.room.client.model import (
     Answer,
     ConnectionState,
     ConnectionStatus,
+    Continuation,
     EngineState,
     EngineStatus,
     NextStep,
@@ -252,6 +254,14 @@ def test_what_is_not_in_the_log_begins_with_a_word_of_the_program(
     room: PlainRoom, event: RoomEvent, entry: str
 ) -> None:
     assert list(room.take(event)) == [entry]
+
+
+def test_continuation_names_the_command_that_follows(room: PlainRoom) -> None:
+    found = Continuation("r2", "Standup", "bob", "ann", "p", ("10.0.0.7:7",), ("eve",))
+    note, command = room.take(ContinuationsChanged((found,)))
+    assert note.startswith("Note: bob continues this room as a new one, “Standup”")
+    assert "also there: eve" in note
+    assert command.startswith("To follow: genie-tui join --follow bob ")
 
 
 def test_a_connection_that_is_lost_comes_back(room: PlainRoom) -> None:

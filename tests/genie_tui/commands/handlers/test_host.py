@@ -58,7 +58,7 @@ class Recorder(GenieApp):
     asked: list[Message]
 
     @on(RoomScreen.HandOver)
-    @on(RoomScreen.TakeOver)
+    @on(RoomScreen.Reopen)
     @on(RoomScreen.Parted)
     def record(self, message: Message) -> None:
         message.prevent_default()
@@ -330,7 +330,7 @@ async def test_a_host_can_be_replaced_when_it_is_the_members_turn(
         await until(pilot, lambda: "you may host the room" in str(banner.render()))
         await pilot.press("f8")
         await until(pilot, lambda: app.asked)
-        assert isinstance(app.asked[0], RoomScreen.TakeOver)
+        assert isinstance(app.asked[0], RoomScreen.Reopen)
         member.set_link(ConnectionStatus(ConnectionState.ONLINE))
         await until(pilot, lambda: not banner.display)
 

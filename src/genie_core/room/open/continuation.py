@@ -1,0 +1,351 @@
+"""A room goes on in a new one without its host: continue it, find who does, and follow.
+
+The new room has a founding of its own that names the old room, and its first entry there, signed by
+the founder, names the old log's last one. Others are asked only about rooms of which the founder and
+the host are members of theirs who may host. Nothing merges the two rooms if the host comes back.
+"""
+
+import asyncio
+import shutil
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from operator import itemgetter
+from typing import Final, TypeAlias
+
+from genie_core.errors import GenieError
+from genie_core.room.client.events import ContinuationsChanged, OnEvent
+from genie_core.room.client.model import ConnectionState, ConnectionStatus, Continuation
+from genie_core.room.discovery.browser import Browser
+from genie_core.room.discovery.service_record import Announcement
+from genie_core.room.open.requests import (
+    ContinueRoom,
+    FollowRoom,
+    OtherWay,
+    Question,
+    ResumeRoom,
+)
+from genie_core.room.open.route import LOOK, ask_host, ask_signer
+from genie_core.room.protocol.events import HostStarted
+from genie_core.room.protocol.frames import MOST_PRESENT, Challenge
+from genie_core.room.protocol.host_record import HostRecord
+from genie_core.room.security.signing import is_signed
+from genie_core.room.state.continuations import may_be_continued
+from genie_core.room.state.hosting import Claim, turn_of
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.text.continuations import (
+    CONTINUE,
+    FOLLOW,
+    about_continuing,
+    about_following,
+)
+from genie_core.runtime.tasks import start_task
+from genie_core.sessions.catalog import Catalog
+from genie_core.sessions.fork import link_files
+from genie_core.sessions.session import SavedSession
+from genie_core.sessions.view_state import View, read_view, write_view
+
+AWAY: Final = 10.0
+"""Seconds without the host after which the person is asked whether to follow another member."""
+
+AGAIN: Final = 20.0
+"""Seconds after which announced rooms are checked again."""
+
+TOGETHER: Final = 0.5
+"""Seconds in which further rooms are found after the first one."""
+
+MOST: Final = 8
+"""How many announced rooms are checked at a time."""
+
+MOST_DECLINED: Final = 64
+"""How many rooms a copy knows that its person need not be asked about again."""
+
+AskSigner: TypeAlias = Callable[[str, HostRecord, Sequence[str], str], Awaitable[Claim | None]]
+AnnouncedRooms: TypeAlias = Callable[[], Iterable[Announcement]]
+
+
+class CannotContinue(GenieError):
+    """A person can't continue a room as a new one."""
+
+
+class NoContinuation(GenieError):
+    """No member was found who continues a room."""
+
+    def __init__(self, title: str, by: str, found: Sequence[Continuation]) -> None:
+        names = ", ".join(each.by for each in found)
+        who = f"{by} was not found continuing" if by else "nobody was found who continues"
+        others = f"; these members do: {names}" if names else "; ask them for an invite"
+        super().__init__(f"{who} {title!r} on this network{others}")
+
+
+class MayContinue(OtherWay):
+    """A person may not host a room, but may continue it as a new one."""
+
+    def __init__(self, error: GenieError, saved: SavedSession, opening: ResumeRoom) -> None:
+        record = saved.metadata
+        super().__init__(
+            f"{error}; to continue it as a new room: genie-tui resume --continue {saved.id}",
+            Question(
+                CONTINUE,
+                about_continuing(record.shown_title, record.host),
+                "continue it",
+                ContinueRoom(saved.id, opening.unsent),
+            ),
+        )
+
+
+class ContinuedBy(OtherWay):
+    """The host of a room is gone, and members continue it as new ones."""
+
+    def __init__(
+        self, error: GenieError, saved: SavedSession, found: Sequence[Continuation], now: float
+    ) -> None:
+        names = " or ".join(each.by for each in found)
+        first = max(found, key=lambda each: len(each.present))
+        super().__init__(
+            f"{error}; {names} continues it as a new room, to follow: genie-tui join --follow "
+            f"{first.by} {saved.id}",
+            Question(
+                FOLLOW,
+                about_following(found, now),
+                f"follow {first.by}",
+                FollowRoom(saved.id, first.by, first.room, first.pin, first.addresses),
+            ),
+        )
+
+
+def objection_to_continue(saved: SavedSession, state: RoomState, key: str) -> str:
+    """Return why the owner of a key can't continue a room from a copy of it; empty if they can.
+
+    The people of an imported copy are not proven to be those whose names they have, so it can only be
+    forked.
+    """
+    record = saved.metadata
+    if record.copied:
+        return "this copy was not received from the room's host"
+    if turn_of(state, record.owner, key, 0.0, 0.0) is not None:
+        return f"you may host it; go on with it: genie-tui resume {saved.id}"
+    if state.members.entitled(key) is None:
+        return "only its members can, no guests, observers or muted members"
+    return ""
+
+
+async def find_continuations(
+    state: RoomState, key: str, since: float, within: float = LOOK
+) -> list[Continuation]:
+    """Return the rooms on the network in which members of a room continue it.
+
+    `key` is this person's, `since` when the host was last here, and `within` in seconds.
+    """
+    changed = asyncio.Event()
+    async with Browser(changed.set, prefers=partial(is_candidate, state)) as browser:
+        await browser.settle()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                while not candidates(state, browser.rooms.values()):
+                    changed.clear()
+                    await changed.wait()
+                await asyncio.sleep(TOGETHER)
+        announced = candidates(state, browser.rooms.values())
+        return await _answering(state, announced, key, since, ask_signer)
+
+
+def is_candidate(state: RoomState, announced: Announcement) -> bool:
+    """Whether a member who may host a room announces another one that continues it."""
+    return may_be_continued(state, announced.deed, announced.continues)
+
+
+def candidates(state: RoomState, announced: Iterable[Announcement]) -> list[Announcement]:
+    """Return announced rooms to check: of each member the latest, then of each the second."""
+    counts = Counter[str]()
+    ranked: list[tuple[int, Announcement]] = []
+    found = [each for each in announced if is_candidate(state, each)]
+    for each in sorted(found, key=lambda each: each.deed.at, reverse=True):
+        ranked.append((counts[each.deed.key], each))
+        counts[each.deed.key] += 1
+    return [each for _, each in sorted(ranked, key=itemgetter(0))][:MOST]
+
+
+async def _answering(
+    state: RoomState,
+    announced: Sequence[Announcement],
+    key: str,
+    since: float,
+    ask: AskSigner,
+) -> list[Continuation]:
+    asked = (ask(each.deed.room, each.deed, each.addresses, key) for each in announced)
+    claims = await asyncio.gather(*asked)
+    found = (
+        proven(state, each.deed.room, each.addresses, claim, key, since)
+        for each, claim in zip(announced, claims, strict=True)
+    )
+    return [each for each in found if each is not None]
+
+
+async def continuation_at(
+    state: RoomState, room: str, pin: str, addresses: Sequence[str], key: str, since: float
+) -> Continuation | None:
+    """Return the room that continues one, if its host answers at these addresses and proves it."""
+    return proven(state, room, addresses, await ask_host(room, pin, addresses, key), key, since)
+
+
+def proven(
+    state: RoomState,
+    room: str,
+    addresses: Sequence[str],
+    claim: Claim | None,
+    key: str,
+    since: float,
+) -> Continuation | None:
+    """Return the room that a host proves to continue this one; None if the host does not.
+
+    Its founder and its host are members here who may host. `key` is this person's.
+    """
+    founding = claim.challenge.founding if claim is not None else None
+    if claim is None or founding is None or founding.before != state.room:
+        return None
+    challenge, by = claim.challenge, state.members.entitled(founding.key)
+    is_room = challenge.room == room != state.room and claim.is_founded
+    is_by_members = by is not None and state.members.entitled(claim.key) is not None
+    if by is None or not (is_by_members and is_room and _is_continued(challenge)):
+        return None
+    others = state.people.keys() - {by, state.owner_of(key)}
+    present = tuple(name for name in challenge.present[:MOST_PRESENT] if name in others)
+    return Continuation(
+        room, founding.title, by, state.host, claim.pin, tuple(addresses), present, since
+    )
+
+
+def _is_continued(challenge: Challenge) -> bool:
+    """Whether the founder signed that the room continues another, and is no fork for themselves."""
+    founding = challenge.founding
+    return any(
+        isinstance(body := event.body, HostStarted)
+        and body.copied == "continuation"
+        and body.founding == founding
+        and is_signed(body.key, challenge.room, body, event.parent)
+        for event in challenge.links
+    )
+
+
+class Continuations:
+    """Reports in which rooms members continue one whose host is away.
+
+    `state` returns the room, `key` is this person's. Rooms that the person `declined` are left out;
+    `keep` notes a further one on disk.
+    """
+
+    def __init__(
+        self,
+        state: Callable[[], RoomState],
+        on_event: OnEvent,
+        key: str,
+        declined: Iterable[str] = (),
+        keep: Callable[[str], None] = lambda _: None,
+        ask: AskSigner = ask_signer,
+    ) -> None:
+        self._state = state
+        self._emit = on_event
+        self._key = key
+        self._declined = set(declined)
+        self._keep = keep
+        self._ask = ask
+        self._news = asyncio.Event()
+        self._since: float | None = None
+        self._told: tuple[Continuation, ...] = ()
+
+    def note(self) -> None:
+        """Check again, since the network changed."""
+        self._news.set()
+
+    def connection_changed(self, status: ConnectionStatus) -> None:
+        """Note whether the host is here."""
+        if status.state is not ConnectionState.RETRYING:
+            self._since = None
+        elif self._since is None:
+            self._since = time.time()
+        self._news.set()
+
+    def decline(self, room: str) -> None:
+        """Ask no more about a room. Blocks."""
+        self._declined.add(room)
+        self._keep(room)
+
+    @asynccontextmanager
+    async def watched(self, announced: AnnouncedRooms) -> AsyncIterator[None]:
+        """Check what is `announced` while the host is away and the block runs."""
+        watch = start_task(self._watch(announced), name="continuations")
+        try:
+            yield
+        finally:
+            watch.cancel()
+            await asyncio.wait([watch])
+
+    async def _watch(self, announced: AnnouncedRooms) -> None:
+        while True:
+            self._news.clear()
+            wait = await self._look(announced)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(wait):
+                    await self._news.wait()
+
+    async def _look(self, announced: AnnouncedRooms) -> float | None:
+        """Check once; return the seconds until the next time, None if something must change."""
+        since, state = self._since, self._state()
+        if since is None:
+            self._tell(())
+            return None
+        if (left := AWAY - (time.time() - since)) > 0:
+            return left
+        found = await _answering(state, candidates(state, announced()), self._key, since, self._ask)
+        if self._since is not None:
+            self._tell(tuple(each for each in found if each.room not in self._declined))
+        return AGAIN
+
+    def _tell(self, found: tuple[Continuation, ...]) -> None:
+        if [each.room for each in found] != [each.room for each in self._told]:
+            self._emit(ContinuationsChanged(found))
+        self._told = found
+
+
+def noted_as_declined(saved: SavedSession, room: str) -> None:
+    """Note in a copy that its person need not be asked about a room again. Blocks."""
+    declined = dict.fromkeys((*saved.metadata.declined, room))
+    saved.update(declined=tuple(declined)[-MOST_DECLINED:])
+
+
+def copy_to_follow(
+    catalog: Catalog, saved: SavedSession, state: RoomState, found: Continuation
+) -> tuple[SavedSession, bool]:
+    """Return the copy of the room that continues one, and whether it is new. Blocks.
+
+    A new one has the draft and the files of the old copy, which stays as it is.
+    """
+    name = saved.metadata.owner
+    known = next(_copies(catalog, found.room, name), None)
+    if known is not None:
+        return known, False
+    copy = catalog.copy_of(
+        found.room, found.title, name, time.time(), pin=found.pin, addresses=found.addresses
+    )
+    view = read_view(saved.folder)
+    digests = [*state.files, *(file.digest for file in view.files_needed())]
+    link_files(saved.folder, copy.folder, digests)
+    write_view(copy.folder, View(draft=view.draft, files=view.files, quotes=view.quotes))
+    return copy, True
+
+
+def _copies(catalog: Catalog, room: str, name: str) -> Iterator[SavedSession]:
+    for listing in catalog.all():
+        record = listing.metadata
+        if record is not None and record.id == room and record.owner == name:
+            yield catalog.find(listing.id)
+
+
+def drop_copy(copy: SavedSession) -> None:
+    """Remove a new copy of a room that was not joined. Blocks."""
+    if copy.log_path.exists() and copy.log_path.stat().st_size:
+        return
+    shutil.rmtree(copy.folder, ignore_errors=True)
