@@ -137,10 +137,8 @@ def test_no_is_kept_and_the_old_host_comes_back(
         with Terminal(*follow, home=homes["carol"], columns=140) as followed:
             followed.wait_for("Standup", "online", "typed while nobody hosted")
         arguments = ["resume", "--name", "alice", "--port", str(port)]
-        with (
-            Terminal(*arguments, home=homes["alice"], columns=140) as back,
-            Terminal("join", old, "--name", "carol", home=homes["carol"]) as again,
-        ):
+        with Terminal(*arguments, home=homes["alice"], columns=140) as back:
             back.wait_for("Standup", "online", "before")
-            again.wait_for("Standup", "online", "before")
-            assert "typed while nobody hosted" not in again.text
+            with Terminal("join", old, "--name", "carol", home=homes["carol"]) as again:
+                again.wait_for("Standup", "online", "before")
+                assert "typed while nobody hosted" not in again.text
