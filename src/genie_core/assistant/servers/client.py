@@ -20,6 +20,7 @@ from mcp.types import (
 )
 
 from genie_core.assistant.servers.config_file import ServerSpec
+from genie_core.assistant.servers.launch import supervised
 from genie_core.assistant.servers.long_results import LONGEST_MESSAGE, limit_stdio, limited_http
 from genie_core.assistant.servers.stderr import ErrorLog
 
@@ -82,8 +83,9 @@ def sampling_callback(sample: Sampling) -> SamplingFnT:
 @asynccontextmanager
 async def _over_stdio(spec: ServerSpec, errors: ErrorLog) -> AsyncGenerator[Any]:
     """Start a program whose standard error goes to the log."""
+    command, args = supervised(spec)
     started = StdioServerParameters(
-        command=spec.command, args=list(spec.args), env=dict(spec.env), cwd=spec.cwd or None
+        command=command, args=args, env=dict(spec.env), cwd=spec.cwd or None
     )
     try:
         async with stdio_client(started, errlog=errors.open()) as streams:

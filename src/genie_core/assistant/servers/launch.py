@@ -6,6 +6,7 @@ Placeholders refer to secrets and the environment: `${NAME}`, `${NAME:-default}`
 import os
 import re
 import shutil
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,8 @@ from typing import Final, TypeAlias
 from genie_core.assistant.errors import AssistantError
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.errors import MissingValue, ServerError
+from genie_core.assistant.tools.shell import supervisor
+from genie_core.assistant.tools.shell.run import SUPERVISOR
 from genie_core.assistant.tools.shell.sandbox import SandboxUnavailable, sandbox_command
 from genie_core.privacy.redaction import know
 
@@ -44,6 +47,12 @@ def ready_to_start(spec: ServerSpec, keys: Mapping[str, str]) -> ServerSpec:
     if not filled.url and (problem := _program_fault(filled, os.environ)):
         raise ServerError(spec.name, problem)
     return _in_sandbox(replace(filled, command=os.path.expanduser(filled.command)))  # noqa: PTH111 - "~" alone, the rest stays as it is
+
+
+def supervised(spec: ServerSpec) -> tuple[str, list[str]]:
+    """Return the program and arguments that start a server and leave none of its processes behind."""
+    script = [os.fspath(SUPERVISOR), supervisor.SERVER]
+    return sys.executable, ["-I", "-S", *script, spec.command, *spec.args]
 
 
 def _in_sandbox(spec: ServerSpec) -> ServerSpec:

@@ -236,7 +236,7 @@ class _ConfiguredServer(WrapperToolset[Any]):
         if not isinstance(self.transport, _QuietTransport):
             self.transport.url, self.transport.headers = spec.url, dict(spec.headers)
         else:
-            self.transport.command, self.transport.args = spec.command, list(spec.args)
+            self.transport.command, self.transport.args = launch.supervised(spec)
             self.transport.env, self.transport.cwd = dict(spec.env), spec.cwd or None
 
     def _renamed(self, tool: ToolsetTool[Any], name: str) -> ToolsetTool[Any]:

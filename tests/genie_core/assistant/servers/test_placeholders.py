@@ -19,10 +19,10 @@ def test_values_take_the_place_of_names_everywhere() -> None:
     )
     assert filled_in(spec, VALUES.get) == ServerSpec(
         "a",
-        "${WHO}",
+        "ann",
         ("--as=ann", "$WHO", "annann"),
         {"T": "s3same-open"},
-        "${WHO}",
+        "ann",
         "https://h/mcp",
         {"Authorization": "Bearer s3same-open"},
     )

@@ -10,6 +10,9 @@ that left the command's session survive.
 It is two processes: a guard, and its child that does this work. If the command kills or stops the
 child, the guard adopts what is left and ends it.
 
+Tool servers run under it, too, with `-` for the folder: they keep its folder, and its standard input,
+output and error, and are ended when the input closes. There is no guard and no report.
+
 Uses only the standard library, so that it starts quickly.
 """
 
@@ -30,6 +33,12 @@ from typing import Any, Final
 GRACE: Final = 1.0
 """Seconds between SIGTERM and SIGKILL."""
 
+SERVER: Final = "-"
+"""Stands for the folder of a tool server."""
+
+END_GRACE: Final = 1.5
+"""Seconds that a tool server has to end by itself when its input closes."""
+
 GUARD_GRACE: Final = 4.0
 """Seconds that the guard waits for its child, once that should end the command."""
 
@@ -38,6 +47,8 @@ _PR_SET_CHILD_SUBREAPER: Final = 36
 
 def main(arguments: list[str]) -> None:
     folder, *command = arguments
+    if folder == SERVER:
+        sys.exit(_serve(command))
     if folder.isdigit():
         os.fchdir(int(folder))
         os.close(int(folder))
@@ -66,6 +77,39 @@ def _run(command: list[str], line: socket.socket) -> dict[str, Any]:
         _signal_group(child.pid, signal.SIGTERM)
         _ended(lambda: child.poll() is not None, None, awake, monotonic() + GRACE)
     return {"left": _sweep(child), "code": child.wait()}
+
+
+def _serve(command: list[str]) -> int:
+    """Run a tool server until it ends or its input closes; return its exit code."""
+    _adopt_orphans()
+    awake = _wake_up_call()
+    asked: list[int] = []
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda number, _frame: asked.append(number))
+    try:
+        child = subprocess.Popen(command, start_new_session=True)
+    except OSError as error:
+        sys.stderr.write(f"can't start {command[0]}: {error.strerror or error}\n")
+        return 127
+    _until_closed(lambda: bool(asked) or child.poll() is not None, awake)
+    _ended(lambda: bool(asked) or child.poll() is not None, None, awake, monotonic() + END_GRACE)
+    _signal_group(child.pid, signal.SIGTERM)
+    is_over = lambda: child.poll() is not None and not _living_children()  # noqa: E731 - used once
+    _ended(is_over, None, awake, monotonic() + GRACE)
+    _sweep(child)
+    return child.returncode if child.returncode >= 0 else 128 - child.returncode
+
+
+def _until_closed(is_over: Callable[[], bool], awake: int) -> None:
+    """Wait until standard input has no writer, without reading it, or something else ends it."""
+    watched = select.poll()
+    watched.register(0, getattr(select, "POLLRDHUP", 0))
+    watched.register(awake, select.POLLIN)
+    while not is_over():
+        ready = dict(watched.poll())
+        if 0 in ready:
+            return
+        os.read(awake, 4096)
 
 
 def _guard(worker: int, line: socket.socket) -> dict[str, Any]:
