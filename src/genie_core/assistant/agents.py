@@ -473,6 +473,7 @@ class AssistantBuilder:
                 role.env,
                 self.models.keys,
                 self.config.sandbox if role.sandbox else None,
+                workspace,
             ),
             workspace.root if workspace else None,
             role.prompt,

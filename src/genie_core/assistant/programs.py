@@ -26,6 +26,7 @@ from genie_core.assistant.tools.files.workspace import AccessRefused, Workspace
 from genie_core.assistant.tools.shell.sandbox import (
     SandboxUnavailable,
     find_backend,
+    find_denied,
     sandbox_command,
 )
 from genie_core.privacy.redaction import know
@@ -56,10 +57,11 @@ def program_of(
     env: Mapping[str, str],
     keys: Mapping[str, str],
     sandbox: Sandbox | None = None,
+    workspace: Workspace | None = None,
 ) -> "AgentProgram":
     """Prepare the program of the agent called `name`: fill in placeholders, find out about it.
 
-    With a `sandbox`, it runs only in one. Redacts secret values of `env` in this process from now on. Raises `MissingValue`.
+    With a `sandbox`, it runs only in one, without the files of `workspace` that rules deny. Redacts secret values of `env` in this process from now on. Raises `MissingValue`.
     """
     from genie_core.agent.provider.acp import AgentProgram
 
@@ -81,7 +83,7 @@ def program_of(
         login=known.login if known else "",
         setting=setting_of(name),
         modes=known.modes if known else (),
-        confine=partial(_confined, settings) if settings else None,
+        confine=partial(_confined, settings, workspace) if settings else None,
     )
 
 
@@ -99,9 +101,12 @@ def check_sandbox(name: str) -> None:
         raise UnusableAgent(name, f"it must run in a sandbox, but {backend.reason}")
 
 
-def _confined(settings: Sandbox, folder: Path, shown: Sequence[Path]) -> list[str]:
+def _confined(
+    settings: Sandbox, workspace: Workspace | None, folder: Path, shown: Sequence[Path]
+) -> list[str]:
     try:
-        return sandbox_command(settings, folder, folder, shown)
+        denied = find_denied(workspace, settings, shown) if workspace else None
+        return sandbox_command(settings, folder, folder, shown, denied)
     except SandboxUnavailable as error:
         raise ValueError(str(error)) from error
 

@@ -268,11 +268,12 @@ async def test_in_a_sandbox_it_sees_the_workspace_and_not_the_home(
     for name in ("diary.txt", ".codex/auth.json", "notes/a.txt"):
         (home / name).parent.mkdir(parents=True, exist_ok=True)
         (home / name).write_text("private")
-    (stage.workspace / "a.txt").write_text("x")
+    for name in ("a.txt", "prod.env"):
+        (stage.workspace / name).write_text("x")
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     looked = [home / "diary.txt", home / ".codex/auth.json", home / "notes/a.txt",
-              stage.workspace / "a.txt", Path("/etc/hosts")]  # fmt: skip
+              stage.workspace / "a.txt", Path("/etc/hosts"), stage.workspace / "prod.env"]  # fmt: skip
     calls = [{"method": "tools/call", "params": {"name": "who_is_here", "arguments": {}}}]
     stage.script([{"look": list(map(str, looked))}, {"mcp": calls}, {"say": "done"}])
     command = stage.program().command
@@ -284,6 +285,7 @@ async def test_in_a_sandbox_it_sees_the_workspace_and_not_the_home(
         stage,
         program=entry(stage, command=(str(home / "codex-acp"),), sandbox=True),
         sandbox=sandbox,
+        rules=(Rule("deny", path="*.env"),),
     )
     assistant.controls.enter(lambda: ["ann (host)"])
 
@@ -299,7 +301,7 @@ async def test_in_a_sandbox_it_sees_the_workspace_and_not_the_home(
         started = stage.all("started")[0]
         del started["pid"]  # it is one of the sandbox
     [seen] = stage.all("seen")
-    expected = ["nothing", "writes", "reads", "writes", "reads"]
+    expected = ["nothing", "writes", "reads", "writes", "reads", "nothing"]
     assert [seen[str(each)] for each in looked] == expected
     assert stage.all("tools")[1]["result"]["content"][0]["text"] == "- ann (host)"
     assert "TMPDIR" not in started["env"]

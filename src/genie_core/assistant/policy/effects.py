@@ -30,7 +30,7 @@ from genie_core.assistant.tools.files.edit import (
     planned_move,
     planned_write,
 )
-from genie_core.assistant.tools.files.guarded import below, denied_alias, find_guarded, is_whole
+from genie_core.assistant.tools.files.guarded import below, is_whole, recent_guarded
 from genie_core.assistant.tools.files.workspace import (
     AccessRefused,
     Workspace,
@@ -102,7 +102,7 @@ def _names_of(workspace: Workspace, file: Path) -> list[str]:
     """Return the path of a file, and another of its hard links if rules deny that one."""
     names = [workspace.key(file)]
     if workspace.rules.unread and _has_hard_links([file]) and not file.is_dir():
-        alias = denied_alias(workspace, file)
+        alias = recent_guarded(workspace).aliases.get(file)
         names += [workspace.key(alias)] if alias else []
     return names
 
@@ -169,9 +169,7 @@ def _of_command(workspace: Workspace, arguments: "_Arguments", *, confined: bool
     named = find_named(workspace, command, folder)
     command = _in_place(workspace, command, named)
     reads, writes = _all_named(workspace, command, named, confined=confined)
-    names = [rule_path(workspace, each) for each in reads]
-    names += [f"{rule_path(workspace, each)}/" for each in reads if each.is_dir()]
-    written = [rule_path(workspace, each) for each in writes]
+    names, written = _rule_paths(workspace, reads), _rule_paths(workspace, writes)
     return ToolEffects(
         (
             runs,
@@ -215,7 +213,7 @@ def _all_named(
     reads, writes, rules = named.reads | named.expanded, dict(named.writes), workspace.rules
     if not (rules.unread or rules.unwritten) or not (named.folders or _has_hard_links(reads)):
         return [each for each in reads if each not in writes], [*writes]
-    guarded = find_guarded(workspace)
+    guarded = recent_guarded(workspace)
     reads |= {guarded.aliases[path]: None for path in [*reads] if path in guarded.aliases}
     writes |= {guarded.aliases[path]: None for path in [*writes] if path in guarded.aliases}
     if command.uses & {"content", "moves"} and not confined:
@@ -226,6 +224,14 @@ def _all_named(
     if command.uses & {"writes", "moves"}:
         writes |= dict.fromkeys(below(named.folders, guarded.unwritten))
     return [each for each in reads if each not in writes], [*writes]
+
+
+def _rule_paths(workspace: Workspace, paths: Iterable[Path]) -> list[str]:
+    """Return paths as rules know them; a folder that rules deny also as all that is in it."""
+    patterns = (*workspace.rules.unread, *workspace.rules.unwritten)
+    keys = {path: rule_path(workspace, path) for path in paths}
+    whole = [f"{key}/" for path, key in keys.items() if path.is_dir()]
+    return [*keys.values(), *(each for each in whole if matches_path(each, patterns))]
 
 
 def _has_hard_links(paths: Iterable[Path]) -> bool:
@@ -250,7 +256,7 @@ def _unheld(workspace: Workspace, command: Command, named: NamedFiles, *, confin
     rules, runs_code = workspace.rules, command.anything or bool(command.why)
     doubts = []
     searches = "searches" in command.uses and rules.unread and not confined
-    finds = searches and below([named.start], find_guarded(workspace).unread)
+    finds = searches and below([named.start], recent_guarded(workspace).unread)
     if rules.unread and (runs_code or finds) and not confined:
         doubts.append(
             f"without a sandbox, it may read files that rules deny ({_some(rules.unread)})"

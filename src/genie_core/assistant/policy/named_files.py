@@ -152,9 +152,10 @@ class _Search:
         written = operands if uses & {"writes", "moves"} else []
         if uses & {"copies", "moves"} and len(operands) > 1:
             *sources, target = operands
-            written = [*written, target]
-            if len(sources) > 1 or self._is_folder(target):
-                written += [f"{target}/{PurePath(each).name}" for each in sources]
+            if self._is_folder(target):
+                written = [*written[:-1], *(f"{target}/{PurePath(each).name}" for each in sources)]
+            else:
+                written = [*written[:-1], target]
             self._found.copies_folder = any(map(self._is_folder, sources))
         for each in written:
             self._found.writes |= dict.fromkeys(self._places(each))

@@ -154,17 +154,17 @@ class Policy:
             return result
         if denied := result.effects.denied:
             return replace(result, effect="deny", because=denied)
-        doubt = self._doubt(call, result.effects)
+        doubt = self._doubt(call, result.risk, result.effects)
         if doubt and result.effect == "allow" and not result.exact:
             return replace(result, effect="ask", because=doubt, must_ask=True)
         return replace(result, must_ask=bool(doubt) and result.effect == "ask")
 
-    def _doubt(self, call: ToolCall, effects: ToolEffects) -> str:
+    def _doubt(self, call: ToolCall, risk: Risk, effects: ToolEffects) -> str:
         """Say which rule a command may evade; empty if none."""
         runs_code = effects.anything or bool(effects.why)
         connects = (runs_code or effects.connects) and not effects.isolated
         for number, rule in enumerate(self.rules, 1):
-            if rule.effect == "allow" or not fnmatchcase(call.tool, rule.tool):
+            if rule.effect == "allow" or not _is_about(rule, call, risk):
                 continue
             if (runs_code and _command_pattern(rule)) or (connects and rule.host):
                 why = effects.why or "it connects to hosts that it does not name"

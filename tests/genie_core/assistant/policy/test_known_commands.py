@@ -202,6 +202,25 @@ def test_a_repository_whose_settings_name_a_program(root: Path, setting: str) ->
 
 
 @pytest.mark.skipif(not GIT, reason="Git is not installed")
+def test_settings_of_bare_repositories_and_other_trees(root: Path) -> None:
+    main, bare, tree = root / "main", root / "bare", root / "tree"
+    for words in (
+        ("init", "-q", str(main)),
+        ("init", "-q", "--bare", str(bare)),
+        ("-C", str(main), "-c", "user.name=a", "-c", "user.email=b", "commit", "-qm", "x",
+         "--allow-empty"),
+        ("-C", str(main), "worktree", "add", "-q", str(tree)),
+    ):  # fmt: skip
+        subprocess.run([GIT, *words], check=True)
+    for folder in (main, bare, tree):
+        assert judge(folder, "git log", *NO_PUSH).effect == "allow"
+    for folder in (main, bare):
+        subprocess.run([GIT, "-C", folder, "config", "core.fsmonitor", "./x"], check=True)
+    for folder in (main, bare, tree):
+        assert judge(folder, "git log", *NO_PUSH).effect == "ask"
+
+
+@pytest.mark.skipif(not GIT, reason="Git is not installed")
 def test_hooks_of_a_repository_are_its_code(root: Path) -> None:
     subprocess.run([GIT, "init", "-q"], cwd=root, check=True)
     (root / ".git" / "hooks").mkdir(exist_ok=True)

@@ -106,8 +106,8 @@ def test_links_in_a_circle_end(tmp_path: Path) -> None:
     ("text", "written"),
     [
         ("cp notes.md new.env", ["new.env"]),
-        ("cp notes.md docs", ["docs", "docs/notes.md"]),
-        ("cp -v a/x.env b/y.env docs", ["docs", "docs/x.env", "docs/y.env"]),
+        ("cp notes.md docs", ["docs/notes.md"]),
+        ("cp -v a/x.env b/y.env docs", ["docs/x.env", "docs/y.env"]),
         ("mv notes.md new.env", ["notes.md", "new.env"]),
         ("touch docs/../new.env", ["new.env"]),
         ("touch link", ["notes.md", "link"]),

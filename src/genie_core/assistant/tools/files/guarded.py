@@ -15,6 +15,7 @@ from genie_core.assistant.tools.files.workspace import (
     GENERATED_MARKS,
     AccessRefused,
     Workspace,
+    hidden_parts,
     is_generated,
     matches_path,
 )
@@ -72,9 +73,9 @@ def _found_at(workspace: Workspace, _time: int) -> GuardedFiles:
     return find_guarded(workspace)
 
 
-def denied_alias(workspace: Workspace, file: Path) -> Path | None:
-    """Return the path by which rules deny to read a file that has several hard links."""
-    return _found_at(workspace, int(monotonic())).aliases.get(file)
+def recent_guarded(workspace: Workspace) -> GuardedFiles:
+    """Return what `find_guarded` finds, or found within the last second."""
+    return _found_at(workspace, int(monotonic()))
 
 
 def is_whole(pattern: str, workspace: Workspace) -> bool:
@@ -91,10 +92,11 @@ class _Search:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         rules = workspace.rules
-        self._unread, self._unwritten, self._private = rules.unread, rules.unwritten, rules.private
+        self._unread, self._unwritten = rules.unread, rules.unwritten
+        self._root_length = len(str(workspace.root).rstrip("/")) + 1
         self._repository = Repository.around(workspace.root)
         self._found = GuardedFiles()
-        self._files: dict[int, list[Path]] = {}
+        self._files: dict[int, list[str]] = {}
         self._denied: list[tuple[int, Path, list[Path]]] = []
 
     def run(self) -> GuardedFiles:
@@ -117,12 +119,11 @@ class _Search:
                 for entry in entries
                 if self._enters(entry, generated)
             ]
-        self._add_hard_links()
-        return self._found
+        return self._finish()
 
     def _enters(self, entry: "os.DirEntry[str]", generated: bool) -> bool:  # noqa: FBT001 - of the walk
         """Note what rules say of an entry; return whether to look into it."""
-        path, key = Path(entry.path), entry.path[len(str(self._workspace.root)) + 1 :]
+        path, key = entry.path, entry.path[self._root_length :]
         if entry.is_symlink():
             self._note_link(path)
             return False
@@ -133,11 +134,13 @@ class _Search:
         if _is_about(key, self._unwritten, is_folder=is_folder):
             self._deny(self._found.unwritten, entry, is_folder=is_folder)
             return is_folder
-        if not generated and not is_folder and self._is_private(key, path):
-            self._found.private.append(path)
-        if not is_folder and (self._unread or self._unwritten):
+        if is_folder:
+            return not path.endswith(_OBJECTS)
+        if not generated and self._is_private(key):
+            self._found.private.append(Path(path))
+        if self._unread or self._unwritten:
             self._files.setdefault(entry.inode(), []).append(path)
-        return is_folder and not entry.path.endswith(_OBJECTS)
+        return False
 
     def _deny(self, found: list[Path], entry: "os.DirEntry[str]", *, is_folder: bool) -> None:
         path = Path(entry.path)
@@ -150,27 +153,36 @@ class _Search:
                 with suppress(OSError):
                     self._denied.append((each.lstat().st_ino, each, found))
 
-    def _is_private(self, key: str, path: Path) -> bool:
-        parts = key.split("/")
-        if ".git" in parts:  # a branch may have any name
+    def _is_private(self, key: str) -> bool:
+        hidden = hidden_parts(key) if "/." in f"/{key}" else ()
+        if ".git" in hidden:  # a branch may have any name
             return False
-        is_closed = any(matches_path(part, _CLOSED) for part in parts)
-        if not is_closed and not matches_path(key, self._private):
+        is_closed = any(matches_path(part, _CLOSED) for part in hidden)
+        if not is_closed and not self._workspace.is_private(key):
             return False
+        path = self._workspace.root / key
         return self._repository is None or not self._repository.has_in_index(path)
 
-    def _note_link(self, path: Path) -> None:
+    def _note_link(self, path: str) -> None:
+        if not self._unread:
+            return
         with suppress(OSError, ValueError):
             real = Path(os.path.realpath(path))
             key = self._workspace.key(real)
-            if self._unread and any(matches_path(each, self._unread) for each in _ways(key)):
-                self._found.links[path] = real
+            if any(matches_path(each, self._unread) for each in _ways(key)):
+                self._found.links[Path(path)] = real
 
-    def _add_hard_links(self) -> None:
+    def _finish(self) -> GuardedFiles:
+        """Add other hard links, and leave out what is in a folder that is there."""
         for inode, path, found in self._denied:
-            for alias in self._files.get(inode, ()):
+            for alias in map(Path, self._files.get(inode, ())):
                 found.append(alias)
                 self._found.aliases[alias] = path
+        folders = {path for path in self._found.unwritten if path.is_dir()}
+        self._found.unwritten = [
+            path for path in self._found.unwritten if folders.isdisjoint(path.parents)
+        ]
+        return self._found
 
 
 _CLOSED: Final = tuple(
@@ -191,11 +203,8 @@ def _ways(key: str) -> Iterator[str]:
         key = key.rpartition("/")[0]
 
 
-def _is_about(key: str, patterns: Iterable[str], *, is_folder: bool) -> bool:
+def _is_about(key: str, patterns: Sequence[str], *, is_folder: bool) -> bool:
     """Whether patterns match a path, or all that can be in a folder."""
-    patterns = tuple(patterns)
-    if not patterns:
-        return False
-    return matches_path(key, patterns) or (
-        is_folder and matches_path(f"{key}/{_ANY_NAME}", patterns)
+    return bool(patterns) and (
+        matches_path(key, patterns) or (is_folder and matches_path(f"{key}/{_ANY_NAME}", patterns))
     )

@@ -38,13 +38,11 @@ class Repository:
     def around(cls, place: Path) -> Self | None:
         """Find the repository that a folder is in."""
         for top in (place, *place.parents):
-            folder = top / ".git"
-            with suppress(OSError, ValueError):
-                if folder.is_file():  # that of a work tree beside the repository, or of a submodule
-                    named = folder.read_text().removeprefix("gitdir:").strip()
-                    folder = Path(os.path.realpath(top / named))
-                if folder.is_dir():
-                    return cls(top, folder, _shared(folder))
+            for folder in (_linked(top / ".git"), top):  # a bare one has no .git
+                shared = _shared(folder)
+                needed = (folder / "HEAD", shared / "objects", shared / "refs")
+                if all(os.access(each, os.F_OK) for each in needed):
+                    return cls(top, folder, shared)
         return None
 
     def has_in_index(self, path: Path) -> bool:
@@ -81,6 +79,14 @@ class Repository:
         with suppress(OSError):
             return any(each.suffix != ".sample" for each in (self.shared / "hooks").iterdir())
         return False
+
+
+def _linked(folder: Path) -> Path:
+    """Follow a file in place of a folder: of another work tree, or of a submodule."""
+    with suppress(OSError, ValueError):
+        named = folder.read_text().removeprefix("gitdir:").strip()
+        return Path(os.path.realpath(folder.parent / named))
+    return folder
 
 
 def _shared(folder: Path) -> Path:

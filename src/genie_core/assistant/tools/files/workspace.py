@@ -179,9 +179,9 @@ class Workspace:
         if matches_path(self.key(file), self.rules.unread):
             raise AccessRefused(f"{self.name(file)!r} may not be read: a rule denies it")
         if self.rules.unread and has_hard_links(folder, file.name):
-            from genie_core.assistant.tools.files.guarded import denied_alias
+            from genie_core.assistant.tools.files.guarded import recent_guarded
 
-            if alias := denied_alias(self, file):
+            if alias := recent_guarded(self).aliases.get(file):
                 other = f"it is {self.name(alias)!r}, and a rule denies that"
                 raise AccessRefused(f"{self.name(file)!r} may not be read: {other}")
         return take_file(folder, file.name, limit)

@@ -12,7 +12,6 @@ from typing import Final, NamedTuple
 from genie_core.assistant.config import Sandbox, ToolLimits
 from genie_core.assistant.policy.commands import analyse
 from genie_core.assistant.policy.named_files import find_named
-from genie_core.assistant.tools.files.guarded import below, find_guarded, fixed_folders
 from genie_core.assistant.tools.files.walk import some
 from genie_core.assistant.tools.files.workspace import AccessRefused, Workspace
 from genie_core.assistant.tools.output import cannot
@@ -20,8 +19,8 @@ from genie_core.assistant.tools.shell.jobs import JOB_SECONDS, Job, Jobs
 from genie_core.assistant.tools.shell.prompts import missed_input
 from genie_core.assistant.tools.shell.run import SUPERVISOR, Outcome, environment, run_to_end
 from genie_core.assistant.tools.shell.sandbox import (
-    Denied,
     SandboxUnavailable,
+    find_denied,
     is_confined,
     sandbox_command,
 )
@@ -31,9 +30,6 @@ from genie_core.storage.atomic import reason
 
 SHELL: Final = "/bin/sh"
 MAX_COMMAND_CHARS: Final = 20_000
-
-MOST_DENIED: Final = 1_000
-"""Files and folders in a workspace that a sandbox covers."""
 
 NO_INPUT: Final = (
     "Commands get no input: use an option that answers, such as --yes, or ask the owner to run it."
@@ -186,29 +182,12 @@ class Commands:
     def _box(self, words: Sequence[str], place: Path) -> "_Box":
         if not is_confined(self.sandbox):
             return _Box(sandbox_command(self.sandbox, place))
-        denied = self._denied(words, place)
+        named = find_named(self.workspace, analyse(shlex.join(words)), self.workspace.key(place))
+        # private files that it names are there: the card has shown them
+        denied = find_denied(self.workspace, self.sandbox, [*named.reads, *named.writes])
         root = self.workspace.root
         wrapper = sandbox_command(self.sandbox, place, root, [SUPERVISOR], denied)
         return _Box(wrapper, tuple(map(self.workspace.name, denied.private)))
-
-    def _denied(self, words: Sequence[str], place: Path) -> Denied:
-        """Return the files that a command does not get; private ones that it names, it gets."""
-        workspace, guarded = self.workspace, find_guarded(self.workspace)
-        named = find_named(workspace, analyse(shlex.join(words)), workspace.key(place))
-        shown = [*named.reads, *named.writes, *map(Path.resolve, self.sandbox.readable)]
-        unread = [each for each in guarded.unread if not SUPERVISOR.is_relative_to(each)]
-        unwritten = [each for each in guarded.unwritten if not below(unread, [each.parent])]
-        if len(unread) + len(unwritten) > MOST_DENIED:
-            raise AccessRefused(
-                f"the rules deny more than {MOST_DENIED:,} files in the workspace; use patterns "
-                "for whole folders, such as secrets/*"
-            )
-        return Denied(
-            unread,
-            unwritten,
-            [each for each in guarded.private if not below(shown, [each])][:MOST_DENIED],
-            fixed_folders(workspace, [*unread, *unwritten]),
-        )
 
     def _notes(self, box: "_Box") -> str:
         """Say what a command that failed did not get."""

@@ -22,10 +22,16 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from genie_core.assistant.config import Sandbox
+from genie_core.assistant.tools.files.guarded import below, find_guarded, fixed_folders
+from genie_core.assistant.tools.files.workspace import AccessRefused, Workspace
+from genie_core.assistant.tools.shell import supervisor
 from genie_core.storage.atomic import reason
 from genie_core.text.safe import visible_line
 
 PROBE_SECONDS: Final = 10.0
+
+MOST_DENIED: Final = 1_000
+"""Files and folders in a workspace that a sandbox covers."""
 
 View: TypeAlias = Literal["hidden", "read", "write", "empty", "closed"]
 """How a place is seen; "empty" is a file without content, and "closed" one that can't be opened."""
@@ -44,6 +50,8 @@ _PLACES: Final = "/usr/bin:/bin:/usr/local/bin:/run/current-system/sw/bin"
 
 _KERNEL: Final = ("/proc/sys", "/proc/sysrq-trigger")
 """Settings of the whole machine, which its superuser may write, also without capabilities."""
+
+_SUPERVISOR: Final = Path(supervisor.__file__)
 
 _SEATBELT: Final = "/usr/bin/sandbox-exec"
 
@@ -71,6 +79,25 @@ class Denied(NamedTuple):
     unwritten: Sequence[Path] = ()
     private: Sequence[Path] = ()
     fixed: Sequence[Path] = ()
+
+
+def find_denied(workspace: Workspace, settings: Sandbox, shown: Iterable[Path] = ()) -> Denied:
+    """Find what a confined program does not get in a workspace.
+
+    Private files that are `shown`, or readable by the settings, it gets. Raises `AccessRefused` if
+    the rules deny too many files.
+    """
+    guarded, visible = find_guarded(workspace), [*shown, *map(_real, settings.readable)]
+    unread = [each for each in guarded.unread if not below([each], [_SUPERVISOR])]
+    denied = [*unread, *guarded.unwritten]
+    if len(denied) > MOST_DENIED:
+        raise AccessRefused(
+            f"the rules deny more than {MOST_DENIED:,} files in the workspace; use patterns for "
+            "whole folders, such as secrets/*"
+        )
+    private = [each for each in guarded.private if not below(visible, [each])]
+    fixed = fixed_folders(workspace, denied)
+    return Denied(unread, guarded.unwritten, private[:MOST_DENIED], fixed)
 
 
 class _Place(NamedTuple):

@@ -274,9 +274,10 @@ def try_file(path: str) -> str:
     try:
         if not Path(path).read_text():
             return "nothing"
-        Path(path).open("a").close()
-    except FileNotFoundError:
+    except OSError:
         return "nothing"
+    try:
+        Path(path).open("a").close()
     except OSError:
         return "reads"
     return "writes"

@@ -10,7 +10,7 @@ import pytest
 
 from genie_core.assistant.config import Sandbox, ToolLimits
 from genie_core.assistant.tools.files.workspace import PathRules, Workspace
-from genie_core.assistant.tools.shell import command as command_tool
+from genie_core.assistant.tools.shell import sandbox as sandbox_module
 from genie_core.assistant.tools.shell.command import Commands
 from genie_core.assistant.tools.shell.sandbox import (
     Denied,
@@ -171,7 +171,7 @@ async def test_private_files_in_the_index_of_git_stay(root: Path) -> None:
 async def test_too_many_denied_files_run_nothing(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(command_tool, "MOST_DENIED", 2)
+    monkeypatch.setattr(sandbox_module, "MOST_DENIED", 2)
     said = await attempt(root, "echo ran", READING)
     assert "use patterns for whole folders" in said
     assert "ran\n" not in said
