@@ -137,7 +137,8 @@ def _known(
 def _rules(rules: Sequence[Rule], problems: Problems) -> Iterator[Rule]:
     for number, rule in enumerate(rules, 1):
         faults = [] if rule.broken else rule_faults(rule)
-        problems += [LeftOut(f"rule {number} is not used: {fault}") for _, fault in faults]
+        asks = "" if rule.effect == "allow" else "; all that it may be about is asked about"
+        problems += [LeftOut(f"rule {number} is not used: {fault}{asks}") for _, fault in faults]
         yield broken_rule(rule, [field for field, _ in faults]) if faults else rule
 
 

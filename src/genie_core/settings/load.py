@@ -235,11 +235,15 @@ def _sorted(written: SettingsFile) -> tuple[list[BrokenEntry], list[SettingMista
             broken.setdefault(each.key[:2], []).append(f"{written.place(each.key)}: {each.text}")
         else:
             others.append(each)
-    entries = [
-        BrokenEntry(key, tuple(f"{line}; it is not used" for line in lines), written.at(key))
-        for key, lines in sorted(broken.items(), key=str)
-    ]
-    return entries, others
+    return [_broken(written, *each) for each in sorted(broken.items(), key=str)], others
+
+
+def _broken(written: SettingsFile, key: Key, lines: Sequence[str]) -> BrokenEntry:
+    value = written.at(key)
+    allows = isinstance(value, dict) and value.get("effect") == "allow"
+    asks = key[0] == "rules" and not allows
+    effect = f"it is not used{'; all that it may be about is asked about' if asks else ''}"
+    return BrokenEntry(key, tuple(f"{line}; {effect}" for line in lines), value)
 
 
 def _without(values: Values, keys: Sequence[Key]) -> Values:

@@ -40,7 +40,7 @@ def run_servers(
     secrets = OwnSecrets(person, locations.secrets, env=env)
     if options.part == "list":
         _list(servers, secrets, env, out)
-        out.writelines(f"left out: {safe_line(str(each))}\n" for each in file.problems)
+        out.writelines(f"{safe_line(str(each))}\n" for each in file.problems)
         return 0
     spec = _one_with_login(servers, options.server)
     if options.part == "login":

@@ -72,3 +72,16 @@ def test_where_there_is_little_room_only_names_and_effects_are_shown() -> None:
 
 def test_without_servers_there_is_no_word_of_them() -> None:
     assert "Tool servers" not in tool_list(ScriptedBench(servers=()), 76).plain
+
+
+def test_parts_that_are_not_used_are_listed() -> None:
+    servers = (ServerInfo("bad", "left out", detail="mcp.json, line 2: [b]it"),)
+    problems = ("mcp.json, line 2: [b]it", "settings.toml, line 3: no\x1bsuch rule")
+    shown = lines(ScriptedBench(servers=servers, problems=problems))
+    assert shown[-5:] == [
+        "bad  left out",
+        "  mcp.json, line 2: [b]it",
+        "",
+        "Not used",
+        "  settings.toml, line 3: no␛such rule",
+    ]

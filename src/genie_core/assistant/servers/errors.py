@@ -25,7 +25,8 @@ class ServersFileError(AssistantError):
 
     def __str__(self) -> str:
         place = f", {self.place}" if self.place else ""
-        return f"{self.file}{place}: {self.problem}"
+        left_out = "; this server is left out" if self.server else ""
+        return f"{self.file}{place}: {self.problem}{left_out}"
 
 
 class MissingValue(AssistantError):

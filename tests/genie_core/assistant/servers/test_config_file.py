@@ -322,7 +322,7 @@ def test_no_two_servers_may_lead_to_the_same_names(tmp_path: Path) -> None:
     found = load_servers(file)
     (error,) = found.problems
     assert str(error).endswith(
-        "server 'a_b': its tools could have the names of those of 'a'; rename it to 'a-b'"
+        "server 'a_b': its tools could have the names of those of 'a'; rename it to 'a-b'; this server is left out"
     )
     assert [*found.servers] == ["a", "a-b", "ab"]
 
