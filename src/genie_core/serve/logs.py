@@ -3,6 +3,7 @@
 import json
 import logging
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,8 +26,12 @@ EXCEPTION_CHARS: Final = 16_000
 """Most that is logged of an event's text and of the end of a traceback."""
 
 LINES_AT_ONCE: Final = 20
-LINES_PER_SECOND: Final = 0.2
+LINES_PER_SECOND: Final = 1 / 60
 """Limits for each line of the program, since strangers may cause some as often as they like."""
+
+TRACES_AT_ONCE: Final = 3
+TRACES_PER_SECOND: Final = 1 / 600
+"""Limits for the tracebacks of each line; beyond them, a record has the last line of its own."""
 
 
 @contextmanager
@@ -87,6 +92,9 @@ class FloodFilter(logging.Filter):
             return False
         if place.left_out:
             record.left_out, place.left_out = place.left_out, 0
+        failure = record.exc_info[1] if record.exc_info else None
+        if failure is not None and not place.traces.take(self._clock()):
+            record.exc_info, record.exc_text = None, _last_line(failure)
         return True
 
 
@@ -95,7 +103,14 @@ class _Place:
     bucket: TokenBucket = field(
         default_factory=lambda: TokenBucket(LINES_AT_ONCE, LINES_PER_SECOND)
     )
+    traces: TokenBucket = field(
+        default_factory=lambda: TokenBucket(TRACES_AT_ONCE, TRACES_PER_SECOND)
+    )
     left_out: int = 0
+
+
+def _last_line(error: BaseException) -> str:
+    return traceback.format_exception_only(error)[-1].strip()
 
 
 def _time(record: logging.LogRecord) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import pytest
 from tests.genie_core.room.doubles import FailingSink, local_connector, participant, room_server
 
-from genie_core.serve.logs import LINES_AT_ONCE, FloodFilter, log_service
+from genie_core.serve.logs import LINES_AT_ONCE, TRACES_AT_ONCE, FloodFilter, log_service
 
 logger = logging.getLogger("genie_core.shown")
 
@@ -77,6 +77,21 @@ def test_a_flood_from_one_place_is_cut_short_and_counted() -> None:
     after = record(1)
     assert flood.filter(after)
     assert after.__dict__["left_out"] == 5
+
+
+def test_flood_of_failures_keeps_few_tracebacks(capsys: pytest.CaptureFixture[str]) -> None:
+    """As from connections that are aborted as fast as a network carries them."""
+    with log_service("json"):
+        for number in range(5_000):
+            try:
+                raise ConnectionResetError(104, f"reset by peer {number}")
+            except ConnectionResetError:
+                logger.exception("a connection failed")
+    told = lines(capsys)
+    assert len(told) <= LINES_AT_ONCE + 1
+    traces = [line["exception"] for line in told]
+    assert sum("Traceback" in each for each in traces) == TRACES_AT_ONCE
+    assert traces[-1].startswith("ConnectionResetError: [Errno 104] reset by peer")
 
 
 async def test_lines_of_a_room_name_it_and_quote_no_message(

@@ -14,7 +14,7 @@ from genie_core.privacy.redaction import mask_known, mask_value
 from genie_core.room.client.model import Answer
 from genie_core.room.engine.arguments import digest, given, shown, unmasked
 from genie_core.room.engine.effects import ToolEffects
-from genie_core.room.engine.grants import Granted, Grants, OneTimeGrant
+from genie_core.room.engine.grants import CHANGED_SINCE, Granted, Grants, OneTimeGrant
 from genie_core.room.engine.policy import (
     EXCEED_BUDGET,
     SERVER_REQUESTS,
@@ -263,7 +263,10 @@ class Approvals:
     def _noting_grants(
         self, exchange: MessageThread, call: Approval, result: PolicyResult
     ) -> PolicyResult:
-        """Say of a call that must be asked about that a grant, which would cover it, does not count."""
+        """Say of a call that is asked about which grant ended, or does not count for it."""
+        if self.grants.drop_changed(exchange.author, call) and result.effect == "ask":
+            known = f"; {result.because}" if result.because else ""
+            return replace(result, because=f"{CHANGED_SINCE}{known}")
         if not result.must_ask:
             return result
         is_covered = partial(self._is_covered, exchange, call, result.effects)

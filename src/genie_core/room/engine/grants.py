@@ -18,6 +18,7 @@ from genie_core.room.state.thread import ToolApproval
 
 MINUTE: Final = 60.0
 
+CHANGED_SINCE: Final = "the tool has changed since you allowed it, which ended your grant"
 CHANGED: Final = "the tool has changed since this call was allowed; ask again"
 FILE_CHANGED: Final = "the file has changed since this call was allowed; read it and ask again"
 
@@ -87,8 +88,8 @@ class Granted:
 class Grants:
     """Answers requests that a person has granted in advance.
 
-    A `Grant` lasts for the session, a number of calls, or a number of minutes. It does not cover a
-    tool whose schema or description has changed since.
+    A `Grant` lasts for the session, a number of calls, or a number of minutes, and ends when the
+    tool's schema or description changes: `drop_changed`.
 
     Allowing a parked call adds a one-time grant, for exactly this call with exactly these
     arguments, in the next run for its message. If the tool or the file to change has changed since,
@@ -180,6 +181,18 @@ class Grants:
         """Revoke all grants for a person who left; another may take the name next."""
         self._grants = {id_: each for id_, each in self._grants.items() if each.person != person}
 
+    def drop_changed(self, person: str, request: Approval) -> bool:
+        """End the grants for a tool that has changed since; True if there were any."""
+        caller = person, request.sender, request.tool_name
+        changed = [
+            grant.id
+            for grant in self._grants.values()
+            if _caller(grant) == caller and not self._is_same_tool(grant, request)
+        ]
+        for id_ in changed:
+            del self._grants[id_]
+        return bool(changed)
+
     def answer(
         self,
         person: str,
@@ -205,13 +218,10 @@ class Grants:
     ) -> Grant | None:
         """Return a grant that covers a request; None if there is none."""
         self._drop_ended()
+        self.drop_changed(person, request)
         caller = person, request.sender, request.tool_name
         for grant in self._grants.values():
-            if (grant.person, grant.agent, grant.tool) != caller:
-                continue
-            if not self._is_same_tool(grant, request):
-                continue
-            if _covers(grant, request, effects, is_covered):
+            if _caller(grant) == caller and _covers(grant, request, effects, is_covered):
                 return grant
         return None
 
@@ -257,6 +267,10 @@ class Grants:
         for grant in list(self._grants.values()):
             if grant.left == 0 or (grant.until is not None and grant.until <= now):
                 del self._grants[grant.id]
+
+
+def _caller(grant: Grant) -> tuple[str, str, str]:
+    return grant.person, grant.agent, grant.tool
 
 
 def _reach(grant: Grant) -> tuple[Any, ...]:

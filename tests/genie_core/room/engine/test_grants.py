@@ -70,8 +70,8 @@ async def test_a_grant_answers_no_tool_that_has_changed(grants: Grants) -> None:
     allow(grants, "ann", "rm", request=of({"required": ["path"]}))
     assert answered(grants, "ann", 7, of({"required": ["path"]}))
     assert answered(grants, "ann", 7, of({"required": ["whole_disk"]})) is None
-    assert answered(grants, "ann", 7, of({"required": ["path"]}))
-    grants.revoke(1)
+    assert grants.active == ()  # for good: what changed once may change again
+    assert answered(grants, "ann", 7, of({"required": ["path"]})) is None
     allow(grants, "ann", "rm")
     assert answered(grants, "ann", 7, of({"required": ["path"]}))
     assert answered(grants, "ann", 7, of({"required": ["whole_disk"]})) is None
@@ -230,5 +230,6 @@ async def test_a_grant_by_a_parked_call_is_for_the_tool_as_it_was(grants: Grants
     parked.binding = digest(asked)
     answer = Answer(allow=True, scope="session", covers=ANY_CALL)
     grants.add("ann", "system", "mail", answer, UNKNOWN_EFFECTS, parked=parked)
-    assert answered(grants, "ann", 7, changed) is None
     assert answered(grants, "ann", 7, asked)
+    assert answered(grants, "ann", 7, changed) is None
+    assert answered(grants, "ann", 7, asked) is None
