@@ -27,6 +27,7 @@ from textual.worker import WorkerFailed
 from genie_core.errors import GenieError
 from genie_core.room.client.model import EngineState
 from genie_core.room.open.requests import (
+    FollowRoom,
     OpenRequest,
     Question,
     RejoinRoom,
@@ -348,11 +349,20 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
                 if self.rooms.current is not None and draft:
                     self.rooms.current.screen.draft = draft
             else:
+                await self._decline(question)
                 await self._not_opened(room, error)
 
         text = Content(visible(question.text))
         dialog = ConfirmScreen(question.title, text, question.yes, self.clock)
         await self.push_screen(dialog, act, mode=room.mode)
+
+    async def _decline(self, question: Question) -> None:
+        """Note that the person does not follow into the rooms of a question."""
+        if isinstance(question.opening, FollowRoom) and question.declined:
+            try:
+                await asyncio.to_thread(self._service.decline, question.opening, question.declined)
+            except GenieError:
+                logger.warning("it could not be noted that the person stays", exc_info=True)
 
     async def _not_opened(self, room: OpenRoom, error: str) -> None:
         """Close a room that could not be opened; exit if it is all that the app was started for.

@@ -2,7 +2,7 @@
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +28,7 @@ from genie_core.errors import GenieError
 from genie_core.room.client.events import OnEvent
 from genie_core.room.client.model import NextStep, SessionEnded
 from genie_core.room.open.requests import (
+    FollowRoom,
     NewRoom,
     OpenRequest,
     OtherWay,
@@ -393,6 +394,25 @@ async def test_a_room_that_can_not_be_opened_again_keeps_no_other_one_out(
         await until(pilot, lambda: f"{missing} is hosted by bob" in notes(pilot))
         await until(pilot, lambda: shown(app) == "Garden" and len(app.rooms) == 1)
         assert app.failure == ""
+
+
+async def test_no_to_following_is_noted(garden: ScriptedJoinedRoom) -> None:
+    follow, noted = FollowRoom("garden-1", "bob", "r2"), list[object]()
+
+    class Continued(ManyRooms):
+        async def open(self, opening: OpenRequest, on_event: OnEvent) -> ScriptedJoinedRoom:
+            raise OtherWay("bob continues it", question)
+
+        def decline(self, opening: FollowRoom, rooms: Sequence[str]) -> None:
+            noted.append((opening, rooms))
+
+    question = Question("Follow?", "bob continues it.", "follow bob", follow, ("r2", "r3"))
+    app = GenieApp(Continued(garden), RejoinRoom("garden-1"), "ann", clock=HandClock())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        await pilot.press("escape")
+        await until(pilot, lambda: app.failure)
+    assert noted == [(follow, ("r2", "r3"))]
 
 
 async def test_quitting_asks_about_each_room_that_others_are_in_by_its_name(

@@ -92,12 +92,19 @@ class JoinRequests(Vertical, can_focus=True):
                 self.remove_caller(caller)
         for each in rooms.values():
             self.take(each)
+        current = [
+            rooms[each.room] if isinstance(each, Continuation) else each for each in self._callers
+        ]
+        if current != self._callers:
+            self._callers = current
+            self._show()
 
     def remove_caller(self, caller: Caller | None) -> None:
-        if caller not in self._callers:
+        here = next((each for each in self._callers if caller and _same(each, caller)), None)
+        if here is None:
             return
-        in_view = caller is self._callers[0]
-        self._callers.remove(caller)
+        in_view = here is self._callers[0]
+        self._callers.remove(here)
         if in_view:
             self._keys.arm()
         self._show()

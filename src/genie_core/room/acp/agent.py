@@ -137,6 +137,7 @@ class RoomAgent:
         self._seen: dict[str, int] = {}
         self._heard: deque[Event] = deque(maxlen=HEARD)
         self._notices: deque[str] = deque(maxlen=HISTORY)
+        self._continued: set[str] = set()
         self._turns: list[_Turn] = []
         self._prompts: dict[int, str] = {}
         self._calls: dict[str, int] = {}
@@ -314,7 +315,8 @@ class RoomAgent:
                 mark = "·" if severity is Severity.INFO else "⚠"
                 self._show(f"{mark} {visible_line(text)}")
             case ContinuationsChanged(continuations=found):
-                for room in found:
+                for room in (each for each in found if each.room not in self._continued):
+                    self._continued.add(room.room)
                     self._show(f"⚑ {continues(room, time.time())}; {TO_FOLLOW}")
             case HostingOffered(by=by):
                 self._show(

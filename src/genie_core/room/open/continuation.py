@@ -112,6 +112,7 @@ class ContinuedBy(OtherWay):
                 about_following(found, now),
                 f"follow {first.by}",
                 FollowRoom(saved.id, first.by, first.room, first.pin, first.addresses),
+                tuple(each.room for each in found),
             ),
         )
 
@@ -254,6 +255,8 @@ class Continuations:
         self._ask = ask
         self._news = asyncio.Event()
         self._since: float | None = None
+        self._checked: list[Announcement] = []
+        self._next = 0.0
         self._told: tuple[Continuation, ...] = ()
 
     def note(self) -> None:
@@ -269,7 +272,7 @@ class Continuations:
         self._news.set()
 
     def decline(self, room: str) -> None:
-        """Ask no more about a room. Blocks."""
+        """Ask no more about a room, from the next check on. Blocks."""
         self._declined.add(room)
         self._keep(room)
 
@@ -295,17 +298,24 @@ class Continuations:
         """Check once; return the seconds until the next time, None if something must change."""
         since, state = self._since, self._state()
         if since is None:
+            self._checked = []
             self._tell(())
             return None
         if (left := AWAY - (time.time() - since)) > 0:
             return left
-        found = await _answering(state, candidates(state, announced()), self._key, since, self._ask)
+        rooms = [
+            each for each in candidates(state, announced()) if each.deed.room not in self._declined
+        ]
+        if rooms == self._checked and (left := self._next - time.monotonic()) > 0:
+            return left  # other announcements have changed
+        self._checked, self._next = rooms, time.monotonic() + AGAIN
+        found = await _answering(state, rooms, self._key, since, self._ask)
         if self._since is not None:
             self._tell(tuple(each for each in found if each.room not in self._declined))
         return AGAIN
 
     def _tell(self, found: tuple[Continuation, ...]) -> None:
-        if [each.room for each in found] != [each.room for each in self._told]:
+        if found != self._told:
             self._emit(ContinuationsChanged(found))
         self._told = found
 

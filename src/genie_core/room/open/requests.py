@@ -144,12 +144,16 @@ class NearbyRoom:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question whether to enter in another way; `yes` labels the agreement."""
+    """A question whether to enter in another way; `yes` labels the agreement.
+
+    After a no, the person is not asked again about the rooms `declined`.
+    """
 
     title: str
     text: str
     yes: str
     opening: "OpenRequest"
+    declined: tuple[str, ...] = ()
 
 
 class OtherWay(GenieError):

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING
 
 from genie_core.room.client.events import OnEvent
 from genie_core.room.engine.controls import CustomCommand
-from genie_core.room.open.requests import NearbyRoom, OpenRequest, RejoinRoom, ResumeRoom
+from genie_core.room.open.requests import (
+    FollowRoom,
+    NearbyRoom,
+    OpenRequest,
+    RejoinRoom,
+    ResumeRoom,
+)
 from genie_core.sessions.listing import past_line
 from genie_core.sessions.service import SessionService
 from genie_core.settings.locations import Locations, short_path
@@ -165,6 +171,14 @@ class RoomService(SessionService):
 
         recording = super().recording(wanted)
         return replace(recording, reader=private_reader(recording.me, self._locations))
+
+    def decline(self, opening: FollowRoom, rooms: Sequence[str]) -> None:
+        """Note that the person does not follow into these rooms, which continue a saved one."""
+        from genie_core.room.open.continuation import noted_as_declined
+
+        saved = self.session(opening.id)
+        for room in rooms:
+            noted_as_declined(saved, room)
 
     def place_of(self, saved: str) -> str:
         """Return the path of a saved room's folder, with `~` for the home folder."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.genie_core.room.live_room import Ear
 from tests.genie_core.room.open.test_conflicts import state as some_room
-from tests.genie_core.room.open.test_opener import joined, places, said
+from tests.genie_core.room.open.test_opener import LOCAL, joined, places, said
 
 from genie_core.room.client.events import ContinuationsChanged
 from genie_core.room.client.model import (
@@ -39,6 +39,7 @@ from genie_core.room.open.requests import (
     ResumeRoom,
 )
 from genie_core.room.open.route import ask_signer
+from genie_core.room.open.service import RoomService
 from genie_core.room.participant.presence import HostPresence
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.errors import RoomRefused
@@ -385,6 +386,14 @@ async def test_no_is_kept_with_the_copy(home: Path) -> None:
         async with joined("carol", back, home / "carol") as (carol, _):
             await asyncio.to_thread(carol.decline, "2026-another-room")
     assert copy_of(home / "carol", "carol").metadata.declined == ("2026-another-room",)
+
+
+def test_no_to_a_question_on_opening_is_kept(tmp_path: Path) -> None:
+    saved = Catalog(places(tmp_path).sessions).copy_of("r1", "Standup", "carol", 1.0)
+    service = RoomService("carol", LOCAL, places(tmp_path))
+    for room in ("r2", "r3", "r2"):
+        service.decline(FollowRoom(saved.id), (room,))
+    assert copy_of(tmp_path, "carol").metadata.declined == ("r2", "r3")
 
 
 def test_announcements_of_members_only_are_checked() -> None:

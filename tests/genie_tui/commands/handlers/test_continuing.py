@@ -1,5 +1,7 @@
 """A member continues the room as a new one, or follows another who does."""
 
+from dataclasses import replace
+
 import pytest
 from tests.genie_tui.commands.handlers.test_host import Recorder, order, recorded
 from tests.genie_tui.room_parts import notes
@@ -113,7 +115,9 @@ async def test_questions_end_when_the_host_is_back(member: ScriptedJoinedRoom) -
         member.emit(ContinuationsChanged((CAROLS, OTHER)))
         await until(pilot, lambda: door.callers == (CAROLS, OTHER))
         assert door.border_title == "1 of 2"
-        member.emit(ContinuationsChanged((OTHER,)))
-        await until(pilot, lambda: door.callers == (OTHER,))
+        joined_by_dave = replace(OTHER, present=("dave",))
+        member.emit(ContinuationsChanged((joined_by_dave,)))
+        await until(pilot, lambda: door.callers == (joined_by_dave,))
+        assert "also there: dave" in str(door.query_one("#door-text").render())
         member.emit(ContinuationsChanged(()))
         await until(pilot, lambda: not door.callers)
