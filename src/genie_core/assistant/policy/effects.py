@@ -222,7 +222,7 @@ def _all_named(
     if "follows" in command.uses and not confined:
         reads |= {guarded.links[link]: None for link in below(named.folders, guarded.links)}
     if command.uses & {"writes", "moves"}:
-        writes |= dict.fromkeys(below(named.folders, guarded.unwritten))
+        writes |= dict.fromkeys(below(named.folders, guarded.unwritten + guarded.unread))
     return [each for each in reads if each not in writes], [*writes]
 
 

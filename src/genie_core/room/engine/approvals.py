@@ -630,6 +630,8 @@ def _effect_lines(effects: ToolEffects) -> tuple[str, ...]:
         lines.append(f"{len(effects.known) - _EFFECT_LINES:,} more")
     if effects.anything:
         lines.append(f"may run anything: {_shortened(effects.why)}")
+    if effects.unheld:
+        lines.append(_shortened(effects.unheld))
     return tuple(lines)
 
 

@@ -479,6 +479,8 @@ def test_a_denied_file_is_found_in_any_word(
         ("diff docs docs", "deny"),
         ("mv real other", "deny"),
         ("cp -r real other", "deny"),
+        ("rm -r real", "deny"),
+        ("rm -r docs", "allow"),
         ("cat /proc/self/fd/9", "ask"),
         ("cat /proc/1/cwd/prod.env", "ask"),
         ("python3 -c pass", "ask"),
@@ -494,6 +496,7 @@ def test_a_denied_file_is_found_in_any_word(
         ("find . -name *.md", "allow"),
         ("cat notes.md", "allow"),
         ("wc -l notes.md docs/a.md", "allow"),
+        ("git add .", "allow"),
         ("cp notes.md docs", "allow"),
     ],
 )

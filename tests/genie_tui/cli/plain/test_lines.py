@@ -230,12 +230,14 @@ def test_a_call_is_told_with_all_that_is_known_of_it(joined: ScriptedJoinedRoom)
         diff="-a\n+b",
         refusal="no",
         sandbox="box",
+        unheld="it may read b",
     )
     again = "\n".join(call_entries(call, joined.state.exchanges[5], effects))
     for part in (
         "Message: wipe it\nPosted as: tidy up",
         "Effect: writes a",
         "may run anything: a pipe",
+        "Effect: it may read b",
     ):
         assert part in again
     for part in ("private data", "Change:\n-a\n+b", "The tool will refuse it: no", "Sandbox: box"):

@@ -2,7 +2,12 @@ from dataclasses import replace
 
 import pytest
 
-from genie_core.room.engine.effects import CLAIMS_TO_DESTROY, UNKNOWN_EFFECTS
+from genie_core.room.engine.effects import (
+    CLAIMS_TO_DESTROY,
+    UNKNOWN_EFFECTS,
+    ToolEffect,
+    ToolEffects,
+)
 from genie_core.room.state.thread import ToolApproval
 from genie_tui.widgets.approvals.call_text import CardView, effect_content
 
@@ -18,3 +23,9 @@ def test_the_claim_of_a_server_stands_beside_that_nothing_is_known(claim: str) -
         f"its server says that {claim}",
     ]
     assert view.is_risky
+
+
+def test_what_a_denial_cannot_hold_is_on_the_card() -> None:
+    unheld = "without a sandbox, it may read files that rules deny (*.env)"
+    runs = ToolEffects((ToolEffect("run", "tar cf x ."),), unheld=unheld)
+    assert unheld in effect_content(CardView(WIPE, "ann", "go", 1, 1, runs)).plain.split("\n")
