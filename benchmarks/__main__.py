@@ -4,6 +4,7 @@ import sys
 
 from benchmarks import (
     acp,
+    cold_start,
     exports,
     file_search,
     holding,
@@ -33,6 +34,7 @@ ALL = {
     "room": room.main,
     "flood": flood.main,
     "serve": serve.main,
+    "cold_start": cold_start.main,
     "proofs": proofs.main,
     "exports": exports.main,
     "host_screen": host_screen.main,

@@ -55,15 +55,17 @@ def main(arguments: Sequence[str] = ()) -> int:
     return 0
 
 
-def signed_log(count: int, *, founded: bool) -> list[Event]:
-    """Return a log as a host records it."""
+def signed_log(
+    count: int, *, founded: bool, host_name: str = "", host: Identity | None = None
+) -> list[Event]:
+    """Return a log as a host records it, who is the first of the people or another one."""
     people = {name: Identity.generate() for name in PEOPLE}
-    host = people[PEOPLE[0]]
+    host = host or people[PEOPLE[0]]
     founding = found_room(host, "bench", "Bench") if founded else None
     room = room_id(founding) if founding is not None else "bench"
     log = LogWindow([], identity=host)
     log.record("", RoomCreated(room, "Bench", founding), START)
-    log.record("", HostStarted(PEOPLE[0], key=host.key), START)
+    log.record("", HostStarted(host_name or PEOPLE[0], key=host.key), START)
     for name, identity in people.items():
         joined = MemberJoined("member", True, key=identity.key)
         log.record(name, sign(identity, room, joined, name), START)

@@ -74,7 +74,7 @@ def _app(service: Service) -> Starlette:
     async def ready(request: Request) -> Response:
         reasons = await unready(service)
         body = {"ready": not reasons, "reasons": reasons, "rooms": len(service.rooms)}
-        body["unopened"] = service.unopened
+        body |= {"idle": service.idle, "unopened": service.unopened}
         if service.store is not None:
             body["shards"] = len(service.shards_held)  # 0 for a stand-by, which is ready, too
         return JSONResponse(body, 503 if reasons else 200)
@@ -96,7 +96,7 @@ async def unready(service: Service) -> list[str]:
     rooms = [served.server.room for served in service.rooms.values()]
     waiting = [room.failure for room in rooms if room.failure and not room.log.refusal]
     reasons = [f"{len(waiting)} of {len(rooms)} rooms wait: {waiting[0]}"] if waiting else []
-    if service.problems and not service.rooms:
+    if service.problems and not service.rooms and not service.idle:
         why = next(iter(service.problems.values()))
         reasons.append(f"none of {len(service.problems)} rooms can be opened: {why}")
     if problem := await _store_problem(service):

@@ -63,6 +63,7 @@ def _of_rooms(rooms: list[Room], service: Service) -> Iterator[Metric]:
         "open": len(rooms) - failing - full,
         "full": full,
         "failing": failing,
+        "idle": service.idle,
         "unopened": service.unopened,
         "archived": len(service.archived),
     }

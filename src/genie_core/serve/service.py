@@ -67,6 +67,12 @@ if TYPE_CHECKING:
 LOOK_AROUND: Final = 30.0
 """Seconds between two checks of the machine's own addresses."""
 
+OPENING: Final = 5.0
+"""Seconds for which a start opens rooms; those that are left are opened when they are needed."""
+
+IDLE: Final = 600.0
+"""Seconds without a connection after which a room is closed, until it is needed again."""
+
 ARCHIVED: Final = "this room is archived; an administrator of the service can open it again"
 UNTITLED: Final = "Room"
 REASON: Final = "the room was archived"
@@ -116,6 +122,7 @@ class Service:
         self._hosts: tuple[str, ...] = ()
         self._opening = 0
         self._awaited: dict[str, tuple[str, ...]] = {}
+        self._empty: dict[str, float] = {}
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._resources = AsyncExitStack()
         self._shards: Shards | None = None
@@ -136,8 +143,13 @@ class Service:
         return self._shards.held if self._shards is not None else frozenset()
 
     @property
+    def idle(self) -> int:
+        """How many rooms are closed until they are needed."""
+        return len(self._awaited)
+
+    @property
     def unopened(self) -> int:
-        """How many rooms here are neither open nor archived."""
+        """How many rooms here are neither open, idle nor archived."""
         return len(self.problems) + self.left_closed
 
     @property
@@ -156,7 +168,9 @@ class Service:
         return self.host.identity
 
     async def start(self) -> None:
-        """Listen, and open all rooms that are not archived, those first to which a member comes.
+        """Listen, and open rooms that are not archived, the latest used first.
+
+        After some seconds those that are left are opened when a member or an administrator comes.
 
         A room that can't be opened is reported in `problems`, and keeps no other from opening.
 
@@ -216,7 +230,10 @@ class Service:
             self._await_rooms(await asyncio.to_thread(self._listings))
             await listener.listen(sock=sock)
             with collector_paused():
-                await self._open_all()
+                await self._open_latest()
+            if not config.announce:  # an announcement leads to an open room
+                closing = start_task(self._close_idle(), name="idle rooms")
+                resources.callback(closing.cancel)
         if self._guests is not None:
             self._guests.start()
             resources.push_async_callback(self._guests.aclose)
@@ -252,6 +269,15 @@ class Service:
         except KeyError:
             raise NoSuchRoom(id_) from None
 
+    def serves(self, id_: str) -> bool:
+        """Whether members can come to a room, which is open or idle."""
+        return id_ in self._rooms or id_ in self._awaited
+
+    async def opened(self, id_: str) -> ServedRoom:
+        """Return a room by its folder, and open it if it is idle; raises `NoSuchRoom`."""
+        await self._open_awaited(id_)
+        return self.room(id_)
+
     async def create(self, title: str) -> ServedRoom:
         """Create a room and open it.
 
@@ -269,6 +295,7 @@ class Service:
             NoSuchRoom: no room of this id is open.
             GenieError: it can't be noted; the room stays open.
         """
+        await self._open_awaited(room)
         async with self._turn(room):
             served = self.room(room)
             await self._update(served.saved, archived=True)
@@ -304,7 +331,7 @@ class Service:
             GenieError: the trash does not take it.
         """
         async with self._turn(room):
-            if room in self._rooms:
+            if self.serves(room):
                 raise RoomUnavailable(f"the room {room} is open; archive it first")
             self._check_closed(room)
             ids: tuple[str, ...] = ()
@@ -387,24 +414,53 @@ class Service:
                 self.archived[listing.id] = ids_of(record)
                 self.quota.share(listing.id).note_log(listing.size)
             else:
-                self._awaited[listing.id] = ids_of(record)
-                self.listener.add(partial(self._serve_awaited, listing.id), *ids_of(record))
+                self._await(listing.id, ids_of(record))
+                self.quota.share(listing.id).note_log(listing.size)
         self.left_closed = others
         if others:
             name, base = self.config.name, self.catalog.base
             logger.warning("%d rooms in %s stay closed: %s did not host them", others, base, name)
 
-    async def _open_all(self) -> None:
-        """Open all awaited rooms, some at a time."""
-        gate = asyncio.Semaphore(OPENED_AT_ONCE)
+    async def _open_latest(self) -> None:
+        """Open awaited rooms, some at a time, for as long as a start may take."""
+        gate, until = asyncio.Semaphore(OPENED_AT_ONCE), _now() + OPENING
 
         async def open_one(room: str) -> None:
             async with gate:
-                await self._open_awaited(room)
+                if _now() < until:
+                    await self._open_awaited(room)
 
         async with asyncio.TaskGroup() as tasks:
             for room in list(self._awaited):
                 tasks.create_task(open_one(room))
+
+    async def _close_idle(self) -> None:
+        """Close rooms again and again that had no connection for a while."""
+        while True:
+            await asyncio.sleep(IDLE / 10)
+            now = _now()
+            empty = [room for room in self._rooms if self._is_empty(room)]
+            self._empty = {room: self._empty.get(room, now) for room in empty}
+            for room in [room for room, since in self._empty.items() if now - since >= IDLE]:
+                await self._let_wait(room)
+
+    def _is_empty(self, room: str) -> bool:
+        """Whether nothing needs an open room: no connection, no link of the page."""
+        served = self._rooms.get(room)
+        has_links = self.gateway is not None and self.gateway.has_links(room)
+        return served is not None and not [*served.server.room.peers] and not has_links
+
+    async def _let_wait(self, room: str) -> None:
+        """Close a room until it is needed; a connection that comes meanwhile opens it again."""
+        async with self._turn(room):
+            if self._is_empty(room):
+                served = self._rooms[room]
+                self._await(room, served.ids)
+                await self._close(room, served.close)
+
+    def _await(self, room: str, ids: tuple[str, ...]) -> None:
+        self._awaited[room] = ids
+        self.listener.add(partial(self._serve_awaited, room), *ids)
 
     async def _open_awaited(self, room: str) -> None:
         """Open a room unless that was done or has failed."""
@@ -532,11 +588,9 @@ class Service:
             raise NoSuchRoom(room)
 
     def _listings(self) -> list[Listing]:
-        """Return all rooms; archived ones with their sizes. Blocks."""
+        """Return all rooms with their sizes. Blocks."""
         return [
             dataclasses.replace(each, size=extent(self.catalog.folder(each.id)))
-            if each.metadata is not None and each.metadata.archived
-            else each
             for each in self.catalog.all()
         ]
 
@@ -637,6 +691,10 @@ async def _remove_shared(store: SharedStore, room: str) -> None:
         await store.documents.remove(key)
     await store.remove_log(room)
     await store.objects.remove(room)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def allow_files(limits: ServiceLimits) -> None:

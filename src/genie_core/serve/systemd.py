@@ -14,6 +14,12 @@ READY: Final = "READY=1"
 STOPPING: Final = "STOPPING=1"
 ALIVE: Final = "WATCHDOG=1"
 
+LONGER: Final = "EXTEND_TIMEOUT_USEC=60000000"
+"""Lets a start take a minute more from now on."""
+
+EXTENDED: Final = 20.0
+"""Seconds between two of these."""
+
 
 class Notifier:
     """Sends states to the service manager; without one, each call does nothing."""
@@ -36,3 +42,9 @@ class Notifier:
         while self._path and self._pause:
             self.tell(ALIVE)
             await asyncio.sleep(self._pause)
+
+    async def take_longer(self) -> None:
+        """Ask again and again for more time to start, until cancelled."""
+        while self._path:
+            self.tell(LONGER)
+            await asyncio.sleep(EXTENDED)

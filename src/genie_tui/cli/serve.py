@@ -66,7 +66,7 @@ async def _serve(config: ServeConfig, locations: Locations, out: TextIO) -> None
             await resources.enter_async_context(serve_ops(service, ops))
         alive = start_task(systemd.stay_alive(), name="watchdog")
         resources.callback(alive.cancel)
-        if not await _is_started(service, told):
+        if not await _is_started(service, told, systemd):
             return
         resources.push_async_callback(service.stop)
         async with administered(service, told.set):
@@ -77,12 +77,14 @@ async def _serve(config: ServeConfig, locations: Locations, out: TextIO) -> None
         systemd.tell(STOPPING)
 
 
-async def _is_started(service: Service, told: asyncio.Event) -> bool:
+async def _is_started(service: Service, told: asyncio.Event, systemd: Notifier) -> bool:
     """Start the service, which may take long with many rooms; False if a signal came before."""
     starting = start_task(service.start(), name="start")
+    longer = start_task(systemd.take_longer(), name="longer start")
     waiting = start_task(told.wait(), name="signals")
     await asyncio.wait([starting, waiting], return_when=asyncio.FIRST_COMPLETED)
     waiting.cancel()
+    longer.cancel()
     if starting.done():
         starting.result()
         return True
@@ -108,7 +110,7 @@ def _hear(number: int, told: asyncio.Event) -> None:
 
 
 def _summary(service: Service) -> str:
-    rooms, failed = len(service.rooms), service.unopened
+    rooms, failed = len(service.rooms) + service.idle, service.unopened
     count = "1 room" if rooms == 1 else f"{rooms} rooms"
     rest = f" ({failed} stay closed)" if failed else ""
     return (

@@ -117,7 +117,14 @@ async def test_a_stand_by_is_ready_and_hosts_no_shard(tmp_path: Path) -> None:
             ready = json.loads((await ask(second_ops, "/readyz"))[1])
     assert (hosting["genie_shards_held"], waiting["genie_shards_held"]) == (4, 0)
     assert hosting["genie_store_up"] == waiting["genie_store_up"] == 1
-    assert ready == {"ready": True, "reasons": [], "rooms": 0, "unopened": 0, "shards": 0}
+    assert ready == {
+        "ready": True,
+        "reasons": [],
+        "rooms": 0,
+        "idle": 0,
+        "unopened": 0,
+        "shards": 0,
+    }
 
 
 async def test_metrics_are_there_before_a_service_starts(tmp_path: Path) -> None:

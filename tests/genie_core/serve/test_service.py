@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from tests.genie_core.room.doubles import Guest, Recorder, participant, tls_connector
+from tests.limits import scaled
 
 from genie_core.room.client.model import ConnectionState
 from genie_core.room.protocol.address import Address
@@ -232,6 +233,43 @@ async def test_members_come_to_a_room_while_others_are_still_opened(
         await starting
         assert len(again.rooms) == 10
         await again.stop()
+
+
+async def test_room_opens_when_a_member_comes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with serving(tmp_path) as service:
+        invite = (await service.create("Garden")).invite()
+        port = service.address.port
+    monkeypatch.setattr("genie_core.serve.service.OPENING", 0.0)
+    async with serving(tmp_path, replace(LOCAL, port=port)) as service:
+        assert (len(service.rooms), service.idle) == (0, 1)
+        async with joining(invite, "ann") as ann:
+            await ann.seen.online()
+        assert (len(service.rooms), service.idle) == (1, 0)
+
+
+async def test_idle_room_is_closed_until_a_member_comes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("genie_core.serve.service.IDLE", 0.05)
+    async with serving(tmp_path) as service, asyncio.timeout(scaled(60)):
+        room = await service.create("Garden")
+        invite, id_ = room.invite(), room.saved.id
+        async with joining(invite, "ann") as ann:
+            await ann.seen.online()
+            ann.client.messages.send("hello")
+            await ann.seen.until(lambda seen: seen.texts == ["hello"])
+            await asyncio.sleep(0.2)
+            assert id_ in service.rooms
+        while id_ in service.rooms:
+            await asyncio.sleep(0.01)
+        assert service.idle == 1
+        async with joining(invite, "bob") as bob:
+            await bob.seen.until(lambda seen: seen.texts == ["hello"])
+        assert (await service.opened(id_)).saved.id == id_
+        await service.archive(id_)
+        assert (service.idle, id_ in service.archived) == (0, True)
 
 
 async def test_a_start_that_is_cancelled_closes_what_was_opened(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from genie_core.runtime.tasks import start_task
-from genie_core.serve.systemd import ALIVE, READY, STOPPING, Notifier
+from genie_core.serve.systemd import ALIVE, LONGER, READY, STOPPING, Notifier
 
 
 @pytest.fixture
@@ -44,6 +44,19 @@ async def test_the_watchdog_is_told_while_the_event_loop_runs(manager: socket.so
     for _ in range(3):
         assert await asyncio.wait_for(loop.sock_recv(manager, 100), 60) == ALIVE.encode()
     staying.cancel()
+
+
+async def test_long_start_asks_for_more_time(
+    manager: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("genie_core.serve.systemd.EXTENDED", 0.001)
+    manager.setblocking(False)
+    notifier = Notifier({"NOTIFY_SOCKET": manager.getsockname()})
+    starting = start_task(notifier.take_longer())
+    loop = asyncio.get_running_loop()
+    for _ in range(3):
+        assert await asyncio.wait_for(loop.sock_recv(manager, 100), 60) == LONGER.encode()
+    starting.cancel()
 
 
 @pytest.mark.parametrize("environment", [{}, {"NOTIFY_SOCKET": "/nowhere"}, {"NOTIFY_SOCKET": "@"}])

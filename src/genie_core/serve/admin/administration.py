@@ -43,6 +43,7 @@ from genie_core.serve.admin.requests import (
     UnarchiveRoom,
     VoidAllInvites,
 )
+from genie_core.serve.errors import NoSuchRoom
 from genie_core.serve.served_room import ServedRoom
 from genie_core.serve.service import STANDS_BY, Service
 from genie_core.serve.web.visitor import WebRole
@@ -159,7 +160,7 @@ class Administration:
 
     async def _unarchive(self, wanted: str) -> AnyAnswer:
         service, found = self._service, await self._find(wanted)
-        if found.id in service.rooms:
+        if service.serves(found.id):
             raise AdminRefused(IS_OPEN.format(title=found.title))
         if found.id not in service.archived and found.id not in service.problems:
             await self._take_in(found)
@@ -203,10 +204,10 @@ class Administration:
 
     async def _open_room(self, wanted: str) -> ServedRoom:
         found = await self._find(wanted)
-        served = self._service.rooms.get(found.id)
-        if served is None:
-            raise AdminRefused(NOT_OPEN.format(title=found.title))
-        return served
+        try:
+            return await self._service.opened(found.id)
+        except NoSuchRoom as error:
+            raise AdminRefused(NOT_OPEN.format(title=found.title)) from error
 
     async def _moderate(self, request: ModerateMember) -> AnyAnswer:
         served = await self._open_room(request.room)
@@ -249,7 +250,7 @@ class Administration:
             addresses=tuple(map(str, service.given_addresses)),
             pin=service.host.certificate.pin,
             key=service.identity.key,
-            rooms=len(rooms),
+            rooms=len(rooms) + service.idle,
             archived=len(service.archived),
             members=sum(len(each.server.state.present()) for each in rooms),
             store=service.config.store.kind if service.config.store is not None else "",

@@ -64,6 +64,10 @@ class ServiceGateway(WebGateway):
         route = self._routes[served.saved.id, role] = route_of(invite)
         return route
 
+    def has_links(self, id_: str) -> bool:
+        """Whether there are links to a room, or visits to it."""
+        return id_ in self._rooms
+
     async def close_room(self, id_: str) -> None:
         """Void the links to a room and end the visits to it."""
         room = self._rooms.pop(id_, None)

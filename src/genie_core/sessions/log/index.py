@@ -46,12 +46,14 @@ STRIDE: Final = 256
 """Events between two recorded positions."""
 
 BASE_EVERY: Final = 2_048
-"""Minimum events between two recorded states; the last two are kept."""
+FIRST_BASES: Final = 256
+"""Minimum events between two recorded states, of which the last two are kept: fewer in a log that is
+short, whose state is small, so that opening it again folds a few hundred events."""
 
 SNAPSHOTS: Final = (16_384, 16)
 """Least events between two states kept for replays, and how many of them at most."""
 
-TAIL: Final = 1_024
+TAIL: Final = 256
 """How many of the latest events an opened log returns at least, if it has them."""
 
 logger = logging.getLogger(__name__)
@@ -155,7 +157,8 @@ class LogIndex:
 
         With `only` it is always recorded, and earlier ones are dropped.
         """
-        if only or self.head - self.bases[-1].seq >= BASE_EVERY:
+        least = min(max(FIRST_BASES, self.head // 8), BASE_EVERY)
+        if only or self.head - self.bases[-1].seq >= least:
             state, damages = encode_state(self.state), _encode(self.damages)
             base = Base(self.head, self.size, self.lines, self.crc, self.at, state, damages)
             self.bases = [base] if only else [self.bases[-1], base]

@@ -273,11 +273,21 @@ def test_a_killed_writer_loses_nothing_that_it_acknowledged(path: Path) -> None:
             for line in writer.stdout:
                 if line.endswith("\n"):
                     acknowledged = int(line)
-        opened = EventLog.open(path)
-        opened.log.close()
-        assert len(opened.events) >= acknowledged
-        assert [event.seq for event in opened.events] == list(range(1, len(opened.events) + 1))
-        assert all(isinstance(event.body, MessagePosted) for event in opened.events)
+        with EventLog.open(path).log as log:
+            found = log.read(0, log.head)
+        assert len(found) >= acknowledged
+        assert [event.seq for event in found] == list(range(1, len(found) + 1))
+        assert all(isinstance(event.body, MessagePosted) for event in found)
+
+
+def test_log_of_a_few_hundred_events_has_an_index(path: Path) -> None:
+    with EventLog.open(path).log as log:
+        for first in range(1, 2_000, 10):
+            log.write(events(first, first + 10))
+    opened = EventLog.open(path)
+    with opened.log as log:
+        assert log.head == 2_000
+        assert TAIL <= len(opened.events) <= 2 * TAIL + 10
 
 
 def test_of_a_long_log_the_end_is_handed_out_and_the_rest_can_be_read(path: Path) -> None:
