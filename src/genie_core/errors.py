@@ -26,6 +26,7 @@ from collections.abc import Sequence
 from math import ceil
 from typing import Final, Literal, TypeAlias
 
+from genie_core.foreign_errors import in_our_words, meaning_of
 from genie_core.privacy.redaction import hide_addresses, hide_secrets
 
 Stage: TypeAlias = Literal[
@@ -448,8 +449,9 @@ def public_summary(error: BaseException) -> str:
     For a foreign exception this is only its class: its text may quote a request, with the address
     and parts of the key. Addresses and absolute paths are hidden in any case.
     """
+    error = _first_of(error)
     if not isinstance(error, GenieError):
-        return type(error).__name__
+        return meaning_of(error) or type(error).__name__
     return hide_addresses(hide_secrets(" ".join(error.public.split())))
 
 
@@ -460,21 +462,39 @@ def tool_failure(error: BaseException) -> str:
     """
     if isinstance(error, GenieError):
         return public_summary(error)
-    return hide_addresses(summary(error))
+    return hide_addresses(_in_full(error))
 
 
 def summary(error: BaseException) -> str:
     """Describe an exception in one line, with its class unless it is one of ours.
 
     The line is for the engine's owner, with secrets hidden; `public_summary` is for other members.
+    A library's exception is described in our words, a group by its first exception.
     """
+    error = _first_of(error)
+    try:
+        described = in_our_words(error)
+    except Exception:  # noqa: BLE001 - a foreign exception whose str() fails
+        described = None
+    return _in_full(error) if described is None else _shortened(hide_secrets(described))
+
+
+def _in_full(error: BaseException) -> str:
     try:
         text = hide_secrets(" ".join(str(error).split()))
     except Exception:  # noqa: BLE001 - a foreign exception whose str() fails
         text = ""
     if isinstance(error, GenieError):
         return text
-    if len(text) > _LONGEST_CAUSE:
-        text = f"{text[:_LONGEST_CAUSE]}…"
     name = type(error).__name__
-    return f"{name}: {text}" if text else name
+    return f"{name}: {_shortened(text)}" if text else name
+
+
+def _first_of(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_CAUSE else f"{text[:_LONGEST_CAUSE]}…"

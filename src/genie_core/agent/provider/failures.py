@@ -171,7 +171,7 @@ def says_too_long(words: str) -> bool:
 
 
 def message_in(body: object) -> str:
-    """Return the provider's message in an error body of any shape."""
+    """Return the provider's message in an error body of any shape; empty if there is none."""
     match body:
         case None:
             return ""
@@ -181,8 +181,10 @@ def message_in(body: object) -> str:
             return text
         case [first, *_]:
             return message_in(first)
-        case _:
-            return str(body)
+        case str() if body.lstrip()[:1] not in ("<", "{", "["):
+            return body
+        case _:  # a page, or data of a form that is not known
+            return ""
 
 
 def code_in(body: object) -> str | None:

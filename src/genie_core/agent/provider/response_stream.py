@@ -18,7 +18,7 @@ from genie_core.errors import ModelFailed
 _EVENTS: Final = "text/event-stream"
 _JSON: Final = "application/json"
 _DONE: Final = b"data:[DONE]"
-_NO_END: Final = "the answer has no end"
+_NO_END: Final = "its server did not say that the answer is complete"
 
 _CHAT: Final = "/chat/completions"
 _LAST_EVENTS: Final[Mapping[str, frozenset[str]]] = {
@@ -64,6 +64,10 @@ def _request_in(request: httpx2.Request) -> dict[str, Any]:
         body = json.loads(request.content)
         return body if isinstance(body, dict) else {}
     return {}
+
+
+class UnfinishedResponse(httpx2.RemoteProtocolError):
+    """A response without the end of an answer. SDKs handle it as a lost connection."""
 
 
 class _Reader(Protocol):
@@ -160,7 +164,7 @@ class _Events(_Wrapped):
             if is_last and not (self._reader.is_finished or self._is_refused):
                 if rest := self._reader.rest():
                     yield _event(rest)
-                raise httpx2.RemoteProtocolError(_NO_END)
+                raise UnfinishedResponse(_NO_END)
             yield self._line(line)
             if self._reader.failure is not None:
                 raise self._reader.failure
@@ -190,7 +194,7 @@ class _Body(_Wrapped):
         if self._chat.failure is not None:
             raise self._chat.failure
         if not self._chat.finished:
-            raise httpx2.RemoteProtocolError(_NO_END)
+            raise UnfinishedResponse(_NO_END)
         yield _as_events(body) if self._streamed else json.dumps(body).encode()
 
 

@@ -246,7 +246,8 @@ async def log_in(spec: ServerSpec, store: LoginStore, show: ShowAddress) -> str:
         failed = first_of(error)
         if isinstance(failed, LoginFailed):
             raise failed from error
-        raise LoginFailed(spec.name, hide_secrets(summary(failed))) from error
+        why = str(failed) if isinstance(failed, _LoginRefused) else summary(failed)
+        raise LoginFailed(spec.name, hide_secrets(why)) from error
 
 
 def _metadata(addresses: tuple[str, ...]) -> OAuthClientMetadata:
@@ -257,6 +258,10 @@ def _metadata(addresses: tuple[str, ...]) -> OAuthClientMetadata:
         response_types=["code"],
         token_endpoint_auth_method="none",  # noqa: S106 - a public client has no secret
     )
+
+
+class _LoginRefused(OAuthFlowError):
+    """A login that the server refused, or that is not safe."""
 
 
 class _Callback:
@@ -292,12 +297,12 @@ class _Callback:
     async def begin(self, address: str, show: ShowAddress, token_endpoint: str = "") -> None:
         """Show the address at which to log in.
 
-        Raises `OAuthFlowError` if a browser must not open it, or the code would be sent openly.
+        Raises `_LoginRefused` if a browser must not open it, or the code would be sent openly.
         """
         if not _is_safe(address):
-            raise OAuthFlowError("the server's address for logging in is neither https nor local")
+            raise _LoginRefused("the server's address for logging in is neither https nor local")
         if token_endpoint and not _is_safe(token_endpoint):
-            raise OAuthFlowError("the server's address for tokens is neither https nor local")
+            raise _LoginRefused("the server's address for tokens is neither https nor local")
         self._state = parse_qs(urlsplit(address).query).get("state", [""])[0]
         await show(address)
 
@@ -329,7 +334,7 @@ class _Callback:
             return "400 Bad Request", "This is not the login that genie-tui waits for."
         if "code" not in given:
             why = re.sub(r"[^a-z_]", "", given.get("error", ""))[:60] or "no code was sent"
-            self._arrived.set_exception(OAuthFlowError(f"the server has refused: {why}"))
+            self._arrived.set_exception(_LoginRefused(f"the server has refused: {why}"))
             return "200 OK", "You are not logged in. Close this page and look at genie-tui."
         known = {name: given.get(name) for name in ("code", "state", "iss")}
         self._arrived.set_result(AuthorizationCodeResult.model_validate(known))

@@ -76,7 +76,7 @@ class Notes:
 @pytest.mark.parametrize("end", [[], [END]])
 async def test_stream_without_finish_is_incomplete(runtime: str, end: list[str]) -> None:
     notes = Notes()
-    with pytest.raises(ModelFailed, match="the answer has no end") as failed:
+    with pytest.raises(ModelFailed, match="did not say that the answer is complete") as failed:
         await notes.ask(runtime, Raw(*says("Half ", "an `ans", finish=None), *end))
     assert (failed.value.kind, notes.text) == ("cut", "Half an `ans")
 

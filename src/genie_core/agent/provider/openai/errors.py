@@ -1,10 +1,25 @@
 """Convert the SDK's exceptions to failures of a request."""
 
+import logging
 from typing import Final
 
 import httpx2
-from agents import AgentsException, MaxTurnsExceeded, ModelBehaviorError, ModelTimeoutError
-from openai import APIConnectionError, APIError, APIStatusError, APITimeoutError, OpenAIError
+from agents import (
+    AgentsException,
+    MaxTurnsExceeded,
+    ModelBehaviorError,
+    ModelRefusalError,
+    ModelTimeoutError,
+)
+from openai import (
+    APIConnectionError,
+    APIError,
+    APIStatusError,
+    APITimeoutError,
+    ContentFilterFinishReasonError,
+    LengthFinishReasonError,
+    OpenAIError,
+)
 
 from genie_core.agent.provider.failures import (
     BEARER,
@@ -15,9 +30,17 @@ from genie_core.agent.provider.failures import (
     kind_of_status,
     message_in,
 )
-from genie_core.errors import GenieError, ModelFailed, summary
+from genie_core.errors import GenieError, ModelFailed, ModelTrouble
+from genie_core.foreign_errors import cause_of
+from genie_core.privacy.redaction import hide_secrets
+
+log = logging.getLogger(__name__)
 
 _UNKNOWN: Final = 500  # what an error in the midst of a stream counts as
+
+
+class EmptyAnswer(ModelBehaviorError):
+    """A model's answer without a word, also when it was asked again."""
 
 
 def model_failed(error: Exception, model: str) -> ModelFailed | None:
@@ -25,23 +48,29 @@ def model_failed(error: Exception, model: str) -> ModelFailed | None:
     asked = _asked(error, model)
     match error:
         case APIStatusError():
-            detail = message_in(error.body) or error.message
+            detail = message_in(error.body) or f"HTTP status {error.status_code}"
             kind = kind_of_status(error.status_code, code_in(error.body), detail)
             return asked.failed(kind, detail, _seconds(error.response.headers.get("retry-after")))
         case APITimeoutError() | ModelTimeoutError():
             return asked.failed("timeout")
         case APIConnectionError():
-            detail = summary(error.__cause__) if error.__cause__ else ""
-            return asked.failed("connection" if _never_there(error) else "cut", detail)
+            return asked.failed(_connection_trouble(error), cause_of(error))
         case APIError():
-            detail = message_in(error.body) or error.message
+            detail = message_in(error.body)
             return asked.failed(kind_of_status(_UNKNOWN, error.code, detail), detail)
         case UnicodeEncodeError(object=str() as header) if header.startswith(BEARER):
             return ModelRequestInfo(model, "", key=header.removeprefix(BEARER)).failed("key")
-        case OpenAIError():  # the client finds no key to begin with
-            return ModelRequestInfo(model, "", "openai").failed("key", str(error))
-        case ModelBehaviorError():
-            return asked.failed("answer", error.message)
+        case LengthFinishReasonError():
+            return asked.failed("output")
+        case ContentFilterFinishReasonError() | ModelRefusalError():
+            return asked.failed("filter")
+        case OpenAIError() if type(error) is OpenAIError:  # the client finds no key to begin with
+            return ModelRequestInfo(model, "", "openai").failed("key")
+        case EmptyAnswer():
+            return asked.failed("answer", "it is empty")
+        case OpenAIError() | ModelBehaviorError():
+            log.info("a model's answer is refused: %s", hide_secrets(str(error)))
+            return asked.failed("answer")
         case _:
             return None
 
@@ -66,8 +95,9 @@ def _asked(error: Exception, model: str) -> ModelRequestInfo:
     return info_of(request, model)
 
 
-def _never_there(error: APIConnectionError) -> bool:
-    return isinstance(error.__cause__, (httpx2.ConnectError, httpx2.UnsupportedProtocol))
+def _connection_trouble(error: APIConnectionError) -> ModelTrouble:
+    never_there = isinstance(error.__cause__, (httpx2.ConnectError, httpx2.UnsupportedProtocol))
+    return "connection" if never_there else "cut"
 
 
 def _seconds(header: str | None) -> float | None:

@@ -8,7 +8,6 @@ from typing import Any, Final, cast
 
 from agents import (
     Agent,
-    ModelBehaviorError,
     RunConfig,
     Runner,
     RunResult,
@@ -24,6 +23,7 @@ from openai.types.responses import (
 
 from genie_core.agent.provider.openai.approval_gate import OpenAIApprovalGate
 from genie_core.agent.provider.openai.attachments import Item
+from genie_core.agent.provider.openai.errors import EmptyAnswer
 from genie_core.agent.provider.openai.history import says_nothing
 from genie_core.agent.provider.openai.run_recorder import RunRecorder
 from genie_core.errors import GenieError
@@ -46,14 +46,14 @@ class Run:
         """Return the answer, and the items that the run added to the conversation.
 
         Streams if `emit` is given. An empty answer is requested again once; if it is still empty,
-        `ModelBehaviorError` is raised.
+        `EmptyAnswer` is raised.
         """
         result = await self._result(self.messages, emit)
         if _is_empty(result):
             so_far: list[Any] = result.to_input_list()
             result = await self._result([each for each in so_far if not says_nothing(each)], emit)
             if _is_empty(result):
-                raise ModelBehaviorError("it is empty")
+                raise EmptyAnswer("it is empty")
         return str(result.final_output), result.to_input_list()[len(self.messages) - 1 :]
 
     async def _result(

@@ -1,5 +1,6 @@
 """Convert pydantic-ai's exceptions about a model to the engine's."""
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -7,6 +8,7 @@ from typing import Any, Final
 from pydantic_ai.exceptions import (
     ContentFilterError,
     FallbackExceptionGroup,
+    IncompleteToolCall,
     ModelAPIError,
     ModelAuthenticationError,
     ModelConnectionError,
@@ -38,6 +40,10 @@ from genie_core.agent.provider.failures import (
     unsendable,
 )
 from genie_core.errors import ModelFailed, ModelTrouble
+from genie_core.foreign_errors import cause_of
+from genie_core.privacy.redaction import hide_secrets
+
+log = logging.getLogger(__name__)
 
 REQUEST_TIMEOUT: Final = 600.0
 """Seconds for a whole request to a model whose SDK can't measure silence."""
@@ -54,7 +60,8 @@ _KINDS: Final[tuple[tuple[type[Exception], ModelTrouble], ...]] = (  # narrower 
     (ModelTimeoutError, "timeout"),
     (ModelRequestTimeout, "timeout"),
     (ModelConnectionError, "connection"),
-    (ContentFilterError, "refused"),
+    (ContentFilterError, "filter"),
+    (IncompleteToolCall, "output"),
     (UnexpectedModelBehavior, "answer"),
 )
 
@@ -133,23 +140,17 @@ def _kind(error: Exception) -> ModelTrouble:
 
 
 def _words(error: Exception) -> str:
-    if isinstance(error, ModelAPIError):
-        return message_in(error.body) or (
-            f"HTTP status {error.status_code}"
-            if isinstance(error, ModelHTTPError)
-            else _innermost(error)
-        )
-    return getattr(error, "message", str(error))
-
-
-def _innermost(error: BaseException) -> str:
-    """Return the message of the first cause; SDKs wrap it in general ones."""
-    words = str(error)
-    cause = error.__cause__
-    while cause is not None:
-        words = str(cause) or words
-        cause = cause.__cause__
-    return words
+    """Return the provider's words, or those of the system; the SDK's are not for people."""
+    if not isinstance(error, ModelAPIError):
+        log.info("a model's answer is refused: %s", hide_secrets(str(error)))
+        return ""
+    if isinstance(error, ModelRequestTimeout):
+        return f"within {error.timeout:g} seconds"
+    if message := message_in(error.body):
+        return message
+    return (
+        f"HTTP status {error.status_code}" if isinstance(error, ModelHTTPError) else cause_of(error)
+    )
 
 
 def info_of_model(model: Model, name: str | None = None) -> ModelRequestInfo:
