@@ -2,6 +2,9 @@
 
 import asyncio
 import logging
+import os
+import shutil
+import tempfile
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from functools import partial
 from pathlib import Path
@@ -20,7 +23,7 @@ from genie_core.serve.stores.store import (
     shard_of,
 )
 from genie_core.sessions.session import METADATA_NAME, SavedSession
-from genie_core.storage.atomic import make_private_folder, replace_file, sync_folder
+from genie_core.storage.atomic import make_private_folder, reason, replace_file, sync_folder
 from genie_core.storage.errors import disk_access
 
 if TYPE_CHECKING:
@@ -28,6 +31,12 @@ if TYPE_CHECKING:
 
 AGAIN: Final = 0.25
 """Seconds until a store that does not answer is asked again."""
+
+LOOK: Final = 1.0
+"""Seconds between two looks at the disk."""
+
+LEAST_FREE: Final = 16 * 1024 * 1024
+"""Bytes that a machine has free which hosts rooms; so it does not take leases that it gives up."""
 
 LAYOUT: Final = "layout"
 """The key of the document that says how rooms are spread."""
@@ -133,20 +142,47 @@ class Shards:
                 await asyncio.sleep(AGAIN)
 
     async def _hold_once(self, shard: int) -> None:
+        await self._until_writable()
         lease = self._store.lease(f"shard-{shard}")
         await lease.acquire()
         self._held[shard] = lease
         holding = self._holding[shard] = start_task(lease.hold(), name=f"lease {shard}")
         hosting = start_task(self._host(shard), name=f"rooms of shard {shard}")
+        failing = start_task(self._until_unwritable(shard), name=f"disk of shard {shard}")
         try:
-            await asyncio.wait([holding])
+            await asyncio.wait([holding, failing], return_when=asyncio.FIRST_COMPLETED)
         finally:
             hosting.cancel()
+            failing.cancel()
         del self._held[shard]
         logger.warning("the lease of shard %d is lost; its rooms are closed here", shard)
         await self._service.drop_rooms(partial(self._is_in, shard))
         await asyncio.wait([hosting])
         await self._service.drop_rooms(partial(self._is_in, shard))
+        if not holding.done():
+            holding.cancel()
+            await asyncio.wait([holding])
+            await lease.release()
+
+    async def _until_unwritable(self, shard: int) -> None:
+        """Return once this machine can't write its copies of a shard's rooms: others may host them."""
+        while True:
+            await asyncio.sleep(LOOK)
+            rooms = [room for id_, room in self._service.rooms.items() if self._is_in(shard, id_)]
+            if any(room.server.room.failure or room.server.room.log.refusal for room in rooms):
+                why = await asyncio.to_thread(disk_problem, self._sessions)
+                if why:
+                    logger.error("this machine gives up shard %d: %s", shard, why)
+                    return
+
+    async def _until_writable(self) -> None:
+        """Wait until this machine can write copies of rooms."""
+        told = ""
+        while why := await asyncio.to_thread(disk_problem, self._sessions):
+            if why != told:
+                logger.warning("this machine hosts no rooms: %s", why)
+                told = why
+            await asyncio.sleep(LOOK)
 
     async def _host(self, shard: int) -> None:
         """Open the rooms of a shard."""
@@ -200,6 +236,20 @@ class Shards:
         task = start_task(work, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def disk_problem(folder: Path) -> str:
+    """Return why no log can be written in a folder, or that too little space is left. Blocks."""
+    try:
+        if shutil.disk_usage(folder).free < LEAST_FREE:
+            return f"less than {LEAST_FREE >> 20} MiB is free in {folder}"
+        with tempfile.TemporaryFile(dir=folder) as probe:
+            probe.write(bytes(4_096))
+            probe.flush()
+            os.fsync(probe.fileno())
+    except OSError as error:
+        return f"{folder} can't be written: {reason(error)}"
+    return ""
 
 
 def _put_folder(sessions: Path, room: str, record: bytes) -> SavedSession:

@@ -6,9 +6,11 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from msgspec.structs import replace
+from tests.faults.failing_disk import FailingDisk
 from tests.genie_core.room.doubles import Guest, Recorder, participant
 from tests.limits import scaled
 from tests.nats_servers import NatsServers
@@ -45,6 +47,7 @@ from genie_core.serve.config import ServeConfig
 from genie_core.serve.errors import CannotServe, NoSuchRoom, RoomUnavailable
 from genie_core.serve.served_room import ServedRoom
 from genie_core.serve.service import Service
+from genie_core.serve.shards import disk_problem
 from genie_core.serve.stores.nats.store import NatsStore
 from genie_core.serve.stores.store import UnsafeStore
 from genie_core.settings.locations import Locations
@@ -150,6 +153,42 @@ async def test_a_stand_by_goes_on_when_the_other_machine_stops(tmp_path: Path) -
         bob = await visits.enter_async_context(joining(invite, "bob"))
         await bob.seen.until(lambda seen: seen.texts == ["before", "after"])
         assert bob.seen.events == ann.seen.events
+
+
+async def test_machine_with_full_disk_gives_its_rooms_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = set[Path]()
+    monkeypatch.setattr(
+        "genie_core.serve.shards.disk_problem",
+        lambda folder: "it is full" if folder in full else "",
+    )
+    async with machines(tmp_path) as both, both.serving("a") as first, AsyncExitStack() as visits:
+        await hosting_all(first)
+        room = await first.create("Standup")
+        invite, id_ = room.invite(), room.saved.id
+        ann = await visits.enter_async_context(joining(invite, "ann"))
+        await ann.seen.online()
+        second = await visits.enter_async_context(both.serving("b"))
+        disk = FailingDisk(room.saved.log_path, full=True)
+        full.add(first.locations.sessions)
+        with disk.installed():
+            ann.client.messages.send("on a full disk")
+            await until(lambda: id_ in second.rooms)
+            await ann.seen.until(lambda seen: seen.texts == ["on a full disk"])
+        assert id_ not in first.rooms
+        full.clear()
+        await asyncio.sleep(2 * LEASE)
+        assert id_ in second.rooms  # it is not taken back
+
+
+@pytest.mark.parametrize("free", [0, 1 << 40])
+def test_disk_problem_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int) -> None:
+    monkeypatch.setattr(
+        "genie_core.serve.shards.shutil.disk_usage", lambda _: SimpleNamespace(free=free)
+    )
+    assert bool(disk_problem(tmp_path)) == (not free)
+    assert "can't be written" in disk_problem(tmp_path / "nowhere") or not free
 
 
 async def test_machine_of_another_name_does_not_start(tmp_path: Path) -> None:
