@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import PurePath
 from typing import Final
 
-from genie_core.assistant.policy.known_commands import Reach, Use, reach_of
+from genie_core.assistant.policy.known_commands import Use, reach_of
 
 DEEPEST: Final = 8
 """Commands inside commands that are followed."""
@@ -21,8 +21,6 @@ MOST_CHARS: Final = 20_000
 MOST_WORDS: Final = 200
 MOST_INNER: Final = 2_000
 """Longer commands are not analysed: every rule that denies matches them, and no pattern covers them."""
-
-_ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=.*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +59,7 @@ def analyse(command: str, *, in_shell: bool = False) -> Command:
             return Command((), (), anything=True, why="it is empty")
         if len(words) > MOST_WORDS:
             return Command((), (), anything=True, why="it has too many words to be read")
-        return Command(words, _all_inner(words), *_reach(words))
+        return Command(words, _all_inner(words), *reach_of(words[0], words[1:]))
     except ValueError:
         return Command((), (), anything=True, why="its quotes do not match")
     except _TooManyCommands:
@@ -111,14 +109,9 @@ def is_covered(command: Command, pattern: str) -> bool:
         return True
     if command.anything:
         return False
-    if not wanted or not _same_program(command.words[0], wanted[0]):
+    if not wanted or not fnmatchcase(command.words[0], wanted[0]):
         return False
     return fnmatchcase(command.plain, pattern) or fnmatchcase(f"{command.plain} ", pattern)
-
-
-def _same_program(program: str, pattern: str) -> bool:
-    """Check the program by itself: "git*" must not match "git/../../tmp/evil"."""
-    return fnmatchcase(program, pattern) and ("/" in pattern or "/" not in program)
 
 
 def _pattern_words(pattern: str) -> list[str]:
@@ -148,15 +141,6 @@ def _is_program(word: str, pattern: str) -> bool:
     """Whether a word is a program; some file systems don't distinguish capitals."""
     program, wanted = word.casefold(), pattern.casefold()
     return fnmatchcase(program, wanted) or fnmatchcase(PurePath(program).name, wanted)
-
-
-def _reach(words: Sequence[str]) -> Reach:
-    """Return what a command reaches beyond its words."""
-    if _ASSIGNMENT.fullmatch(words[0]):
-        return Reach(anything=True, why="it sets a variable")
-    if "/" in words[0]:
-        return Reach(anything=True, why=f"{words[0]} is a program named by its path")
-    return reach_of(words[0], words[1:])
 
 
 def _inner(words: Sequence[str], depth: int) -> Iterator[tuple[str, ...]]:

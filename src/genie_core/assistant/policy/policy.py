@@ -87,7 +87,8 @@ class Policy:
     names are present. A value too long to compare matches rules that deny or ask, and none that
     allow. A rule that allows commands by a pattern allows none that can run other programs, and no
     shell command unless it also names the argument `shell`. While a rule denies or asks about
-    commands, a command that can run others is allowed only by a rule that names it word for word.
+    commands or hosts, or denies files, a command that may evade it is allowed only by a rule that
+    names it word for word, or the program whose code of the workspace it runs.
 
     `effects_of` resolves what a call would do. `path`, `command` and `host` of a rule are compared
     with that, and so is an argument `command`: a rule that denies or asks matches one that is among

@@ -20,8 +20,8 @@ from genie_core.assistant.tools.files.workspace import (
     matches_path,
 )
 
-MOST_ENTRIES: Final = 300_000
-MOST_SECONDS: Final = 10.0
+MOST_ENTRIES: Final = 1_000_000
+MOST_SECONDS: Final = 20.0
 
 _ANY_NAME: Final = "\x01" * 40
 """A name that only a pattern for all names matches."""
