@@ -12,6 +12,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 from rich import box
+from rich.cells import cell_len
 from rich.style import Style
 from rich.table import Table
 from rich.text import Text
@@ -32,6 +33,12 @@ _SPAN: Final = {
 
 MOST_CELLS: Final = 2_000
 """Cells of a table beyond which it is not aligned, which would take too long."""
+
+LEAST: Final = 8
+"""Columns to which a table's column may shrink; those of longer words stay wider."""
+
+GAP: Final = 3
+"""Columns between two columns of a table."""
 
 DEEPEST: Final = 8
 """Nested emphases at most; the marks of further ones are plain text."""
@@ -126,14 +133,40 @@ class _Blocks:
         head, *body = [row for part in node.children for row in part.children]
         if len(head.children) * len(body) > MOST_CELLS:
             return [line for row in (head, *body) for line in self._loose_row(row, width)]
+        titles, *rows = [
+            [self._inline(cell.children) for cell in row.children] for row in (head, *body)
+        ]
+        widths = _column_widths([titles, *rows], width)
+        if not widths:
+            return self._records(titles, rows, width)
         rule = self._palette["rule"]
         table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, border_style=rule)
-        for cell in head.children:
-            title = self._inline(cell.children)
-            table.add_column(title, justify=_alignment(cell), header_style=Style(bold=True))
-        for row in body:
-            table.add_row(*(self._inline(cell.children) for cell in row.children))
+        for cell, title, columns in zip(head.children, titles, widths, strict=True):
+            table.add_column(
+                title,
+                justify=_alignment(cell),
+                header_style=Style(bold=True),
+                width=columns,
+                overflow="fold",
+            )
+        for row in rows:
+            table.add_row(*row)
         return [line for line in self._canvas.lines(table, width) if not _is_blank(line)]
+
+    def _records(self, titles: list[Text], rows: list[list[Text]], width: int) -> list[Line]:
+        """Draw a table that is too wide: each row as lines of a title and its value."""
+        if not rows:
+            rows, titles = [titles], [Text() for _ in titles]
+        lines: list[Line] = []
+        for index, row in enumerate(rows):
+            if index:
+                lines.append([])
+            for title, value in zip(titles, row, strict=True):
+                if value or title:
+                    name = Text.assemble(title, ": ") if title else Text()
+                    name.stylize_before(Style(bold=True))
+                    lines += self._canvas.lines(name.append_text(value), width)
+        return lines
 
     def _loose_row(self, row: SyntaxTreeNode, width: int) -> list[Line]:
         cells = Text("  ").join(self._inline(cell.children) for cell in row.children)
@@ -186,6 +219,32 @@ def _alignment(cell: SyntaxTreeNode) -> Literal["left", "center", "right"]:
         case "center":
             return "center"
     return "left"
+
+
+def _column_widths(rows: list[list[Text]], width: int) -> list[int]:
+    """Return the columns of each table column, the widest shrunk first; empty if too few are there.
+
+    A column keeps room for its longest word.
+    """
+    columns = list(zip(*rows, strict=True))
+    widths = [max(1, *(cell.cell_len for cell in column)) for column in columns]
+    least = [
+        min(natural, max(LEAST, *(_longest_word(cell) for cell in column)))
+        for natural, column in zip(widths, columns, strict=True)
+    ]
+    room = width - GAP * (len(widths) - 1)
+    if sum(least) > room:
+        return []
+    while sum(widths) > room:
+        widest = max(
+            (at for at in range(len(widths)) if widths[at] > least[at]), key=widths.__getitem__
+        )
+        widths[widest] -= 1
+    return widths
+
+
+def _longest_word(text: Text) -> int:
+    return max((cell_len(word) for word in text.plain.split()), default=0)
 
 
 def _is_blank(line: Line) -> bool:

@@ -1,3 +1,5 @@
+from collections import Counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -213,3 +215,40 @@ def test_no_pattern_runs_away(text: str) -> None:
     parts = list(blocks(text))
     assert parts == [text]
     assert len(prose(text, PALETTE).plain) <= len(text)
+
+
+def table(rows: list[list[str]]) -> str:
+    head, *body = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join([head, "|---" * len(rows[0]) + "|", *body])
+
+
+CELLS = st.lists(
+    st.text(st.sampled_from("abcdefghij0123456789"), min_size=1, max_size=16), max_size=6
+).map(" ".join)
+TABLES = st.integers(1, 9).flatmap(
+    lambda columns: st.lists(
+        st.lists(CELLS, min_size=columns, max_size=columns), min_size=1, max_size=6
+    )
+)
+
+
+@given(TABLES, st.integers(24, 120))
+def test_tables_show_every_word(rows: list[list[str]], width: int) -> None:
+    shown = drawn(table(rows), width)
+    words = Counter(word.rstrip(":") for line in shown for word in line.split())
+    assert Counter(word for row in rows for word in " ".join(row).split()) <= words
+    assert all(len(line) <= width for line in shown)
+
+
+def test_wide_table_shrinks_its_widest_column() -> None:
+    text = table([["no", "name", "about"], ["1", "Vega", "a bright star in Lyra " * 3]])
+    shown = drawn(text, 40)
+    assert shown[0].split() == ["no", "name", "about"]
+    assert shown[2].startswith("1    Vega   a bright star")
+
+
+def test_table_without_room_becomes_a_list() -> None:
+    rows = [[f"column{n}" for n in range(9)], [f"value{n}" for n in range(9)], [""] * 9]
+    shown = drawn(table(rows), 60)
+    assert shown[:2] == ["column0: value0", "column1: value1"]
+    assert shown[9:11] == ["", "column0:"]
