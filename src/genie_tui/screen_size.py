@@ -1,5 +1,6 @@
 """The sizes of terminals. Importing this module is cheap."""
 
+import os
 import shutil
 import sys
 from typing import Final
@@ -15,6 +16,11 @@ WIDE: Final = 120
 
 TALL: Final = 30
 """Rows from which there is room for spacing."""
+
+NO_SCREEN: Final = frozenset({"", "dumb", "unknown"})
+"""Values of `TERM` for terminals that can't move the cursor."""
+
+PLAIN_INSTEAD: Final = "host, join and resume take --plain, for lines of text"
 
 WIDTHS: Final = [
     (0, "-too-narrow"),
@@ -39,7 +45,13 @@ def terminal_problem() -> str | None:
     """Return why no screen can be shown here, or None."""
     # Textual draws on stderr.
     if not all(stream and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
-        return "genie-tui needs a terminal for input, output and errors, not a pipe or a file"
+        return (
+            "genie-tui needs a terminal for input, output and errors, not a pipe or a file; "
+            f"{PLAIN_INSTEAD}"
+        )
+    if os.environ.get("TERM", "") in NO_SCREEN:
+        kind = os.environ.get("TERM", "") or "not set"
+        return f"this terminal can't show the screen (TERM is {kind}); {PLAIN_INSTEAD}"
     columns, rows = shutil.get_terminal_size()
     if columns < SMALLEST[0] or rows < SMALLEST[1]:
         least = f"{SMALLEST[0]}×{SMALLEST[1]}"

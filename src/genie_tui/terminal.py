@@ -7,6 +7,8 @@ end of file in a loop once the terminal is gone. And when the process continues 
 stopped, a second reader would start beside the first, and split the typed text.
 """
 
+import array
+import fcntl
 import logging
 import os
 import select
@@ -16,6 +18,7 @@ import threading
 from codecs import IncrementalDecoder, getincrementaldecoder
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import IO, Any, Final
 
 from rich.cells import cell_len
@@ -47,7 +50,8 @@ logger = logging.getLogger(__name__)
 class HangupDriver(LinuxDriver):
     """Textual's driver for POSIX terminals; output to a terminal that is gone goes nowhere.
 
-    What is no text in the input is read as replacement characters. At the end of the input the
+    What is no text in the input is read as replacement characters. Keys typed before the start are
+    read as the same keys: the terminal has turned each enter into a line feed, which is `ctrl+j`. At the end of the input the
     process gets the SIGHUP that the terminal may not have sent it. While the terminal `is_lent`,
     `borrower` is the program that has it, and the driver writes nothing.
     """
@@ -92,12 +96,17 @@ class HangupDriver(LinuxDriver):
     def run_input_thread(self) -> None:
         """Read input and forward it until the driver stops."""
         # Textual looks its decoder up in its module, and reads on only if that never raises.
-        vars(linux_driver)["getincrementaldecoder"] = _forgiving
+        typed = _waiting_bytes(self.fileno) if self._turned_enter() else 0
+        vars(linux_driver)["getincrementaldecoder"] = partial(_forgiving, typed)
         try:
             super().run_input_thread()
         except (EOFError, OSError) as error:
             logger.info("the terminal can't be read any more: %s", str(error) or "end of file")
             hang_up()
+
+    def _turned_enter(self) -> bool:
+        """Whether the terminal read enter as a line feed until the app began."""
+        return self.attrs_before is not None and bool(self.attrs_before[0] & termios.ICRNL)
 
     def _sigcont_application(self, *_: Any) -> None:
         """Set the terminal up again later: a lock it needs may be held at this moment."""
@@ -170,24 +179,38 @@ def _is_hung_up(descriptor: int) -> bool:
     return any(event & (select.POLLHUP | select.POLLERR) for _, event in poll.poll(0))
 
 
-def _forgiving(encoding: str) -> Callable[[], IncrementalDecoder]:
+def _waiting_bytes(descriptor: int) -> int:
+    """Return how many bytes of input wait to be read."""
+    size = array.array("i", [0])
+    with suppress(OSError):
+        fcntl.ioctl(descriptor, termios.FIONREAD, size)
+    return size[0]
+
+
+def _forgiving(typed: int, encoding: str) -> Callable[[], IncrementalDecoder]:
     def decoder() -> IncrementalDecoder:
-        return _UntilEnd(getincrementaldecoder(encoding)(errors="replace"))
+        return _UntilEnd(getincrementaldecoder(encoding)(errors="replace"), typed)
 
     return decoder
 
 
 class _UntilEnd(IncrementalDecoder):
-    """A decoder that raises `EOFError` where nothing more can be read."""
+    """A decoder that raises `EOFError` where nothing more can be read.
 
-    def __init__(self, inner: IncrementalDecoder) -> None:
+    Line feeds in the first `typed` bytes are read as the key enter.
+    """
+
+    def __init__(self, inner: IncrementalDecoder, typed: int) -> None:
         super().__init__()
         self._inner = inner
+        self._typed = typed
 
     def decode(self, data: Any, final: bool = False) -> str:  # noqa: FBT001, FBT002 - as inherited
         if not (data or final):
             raise EOFError
-        return self._inner.decode(data, final)
+        typed, rest = bytes(data[: self._typed]), data[self._typed :]
+        self._typed -= len(typed)
+        return self._inner.decode(typed.replace(b"\n", b"\r") + rest, final)
 
 
 class _Lossy:

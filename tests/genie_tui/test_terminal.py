@@ -5,7 +5,9 @@ import logging
 import os
 import pty
 import signal
+import termios
 import threading
+import tty
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -158,6 +160,18 @@ async def test_reading_ends_with_the_input_and_hangs_up(hung_up: threading.Event
         os.close(source)
     assert hung_up.is_set()
     assert [each.character for each in driver.heard if isinstance(each, Key)] == list("abc")
+
+
+async def test_enter_typed_before_start_is_enter(terminal: tuple[int, int]) -> None:
+    master, slave = terminal
+    driver = Listening(App(), slave)
+    driver.attrs_before = termios.tcgetattr(slave)
+    os.write(master, b"/msg bob hi\rmore\x1b[200~\x1b[201~")
+    tty.setraw(slave, termios.TCSANOW)
+    async with asyncio.timeout(60):
+        await asyncio.to_thread(driver.run_input_thread)
+    keys = [each.key for each in driver.heard if isinstance(each, Key)]
+    assert keys[len("/msg bob hi") :] == ["enter", *"more"]
 
 
 async def test_reading_ends_with_the_terminal_and_hangs_up(

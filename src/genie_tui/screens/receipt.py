@@ -41,7 +41,7 @@ class ReceiptScreen(Dialog[None]):
     def __init__(self, reports: Sequence[ExitReport], clock: Callable[[], float]) -> None:
         super().__init__()
         self._reports = reports
-        self._guard = KeyGuard(clock)
+        self._guard = KeyGuard[None](clock)
 
     def compose(self) -> ComposeResult:
         with Vertical(id="receipt"):
@@ -55,11 +55,19 @@ class ReceiptScreen(Dialog[None]):
     def on_mount(self) -> None:
         """Ignore keys still being typed, and show when keys count."""
         self._guard.arm()
-        self.set_interval(0.1, self._show_keys)
+        self._waiting = self.set_interval(0.1, self._show_keys)
 
     def _show_keys(self) -> None:
-        words = SOON if self._guard.remaining() else "Press any key to exit"
-        self.query_one("#receipt-keys", Static).update(words)
+        """Say whether keys count; look again only while they don't, as drawing takes time."""
+        if self._guard.remaining():
+            self._waiting.resume()
+            words = SOON
+        else:
+            self._waiting.pause()
+            words = "Press any key to exit"
+        line = self.query_one("#receipt-keys", Static)
+        if words != line.content:
+            line.update(words)
 
     def on_key(self, event: events.Key) -> None:
         """Close on any key except those that scroll."""
@@ -77,6 +85,7 @@ class ReceiptScreen(Dialog[None]):
         """Close if keys count by now; `age` is how many seconds ago the key was pressed."""
         if self._guard.admit(age):
             self._guard.act_alone(self, self._end)
+        self._show_keys()
 
     def _end(self) -> None:
         _ = self.dismiss(None)

@@ -4,6 +4,7 @@ import resource
 import socket
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -101,6 +102,18 @@ def test_a_taken_port_is_found(tmp_path: Path) -> None:
 def test_a_program_without_any_input_has_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", None)
     assert "needs a terminal" in (terminal_problem() or "")
+
+
+@pytest.mark.parametrize("kind", ["dumb", "unknown", ""])
+def test_terminal_without_cursor_points_to_plain(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for stream in ("stdin", "stdout", "stderr"):
+        monkeypatch.setattr(sys, stream, SimpleNamespace(isatty=lambda: True))
+    monkeypatch.setenv("TERM", kind)
+    problem = terminal_problem() or ""
+    assert problem.startswith(f"this terminal can't show the screen (TERM is {kind or 'not set'})")
+    assert "--plain" in problem
 
 
 def test_a_stored_key_is_as_good_as_one_in_the_environment(tmp_path: Path) -> None:
