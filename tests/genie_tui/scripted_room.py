@@ -43,6 +43,7 @@ from genie_core.room.participant.hosting import Hosting
 from genie_core.room.participant.presence import HostPresence
 from genie_core.room.participant.receipt import Receipt, ShutdownProgress
 from genie_core.room.participant.room import JoinedRoom
+from genie_core.room.protocol.errors import TooLong
 from genie_core.room.protocol.events import (
     ROOM,
     AnyBody,
@@ -59,6 +60,7 @@ from genie_core.room.protocol.events import (
     RoomCreated,
 )
 from genie_core.room.protocol.events import DecisionMade as DecidedBody
+from genie_core.room.protocol.limits import Limits
 from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.labels import Labels
 from genie_core.sessions.replay.player import Recording, open_recording
@@ -117,6 +119,7 @@ class ScriptedMessages(Messages):
 
     def __init__(self, joined: "ScriptedJoinedRoom") -> None:
         self._joined = joined
+        self.limits = Limits()
 
     @property
     def pending(self) -> tuple[PendingMessage, ...]:
@@ -132,6 +135,8 @@ class ScriptedMessages(Messages):
         reply_to: int = 0,
         to: str = "",
     ) -> str:
+        if len(text) > self.limits.text_chars:
+            raise TooLong(len(text), self.limits.text_chars)
         self._joined.said.append((text, emote))
         self._joined.readers.append(to)
         self._joined.replies.append(reply_to)

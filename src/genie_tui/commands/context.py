@@ -10,6 +10,7 @@ from textual.widget import Widget
 
 from genie_core.room.open.requests import OpenRequest
 from genie_core.room.open.service import RoomService
+from genie_core.room.protocol.limits import Limits
 from genie_tui.commands.parse import MessageLine
 from genie_tui.screens.attachments import AttachmentController
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
@@ -55,8 +56,8 @@ class RoomContext:
     `reopen` leaves the room and enters it, or another one, as a request says. `came_from` is the widget that had the focus
     before a command moved it; `purpose` is what the next message is for;
     `invite_asked` are the terms of an invite that the host was asked for;
-    `away_since` is the time when the connection to the host was lost. `submitted_early` is a message
-    that was submitted before the room was open.
+    `away_since` is the time when the connection to the host was lost. `submitted_early` is the
+    input that was submitted before the room was open, in order.
     """
 
     def __init__(
@@ -76,11 +77,12 @@ class RoomContext:
         self.away_since: float | None = None
         self.came_from: Widget | None = None
         self.purpose = Purpose()
-        self.submitted_early = ""
+        self.submitted_early: list[str] = []
         self.banner = Banner()
         self.timeline = Timeline()
         self.door = JoinRequests(clock)
         self.composer = Composer()
+        self.composer.limit = lambda: self._limits.text_chars
         self.composer.as_typed = self.as_typed
         self.attachments = AttachmentController(
             screen, self.composer, service, lambda: self.open_room, self.timeline.transfers, clock
@@ -96,12 +98,17 @@ class RoomContext:
     def draft(self) -> str:
         """The unsent text, so that it is as private in another composer."""
         draft = self.composer.draft
-        return self.as_typed(draft) if draft else ""
+        return "\n".join([*self.submitted_early, *([self.as_typed(draft)] if draft else [])])
 
     def as_typed(self, text: str) -> str:
         """Return the input that sends a text as the composer would send it now, private or not."""
         to = self.purpose.to
         return MessageLine(text, to=to).draft if to else text
+
+    @property
+    def _limits(self) -> Limits:
+        """The room's limits, or the usual ones until it is open."""
+        return self.open_room.messages.limits if self.open_room is not None else Limits()
 
     @property
     def approvals(self) -> ApprovalPanel:

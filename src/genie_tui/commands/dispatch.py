@@ -13,12 +13,22 @@ from genie_tui.commands.handlers import engine, message
 from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.keys import Scope
 from genie_tui.commands.parse import MessageLine, PromptLine
-from genie_tui.commands.registry import CommandLine, InvalidLine, command_named, parse_line
+from genie_tui.commands.registry import (
+    CommandLine,
+    InvalidLine,
+    command_named,
+    later_command,
+    parse_line,
+)
 
-OPENING: Final = "The room is still opening. Your draft is kept."
-SENT_SOON: Final = "The room is still opening. Your message is sent as soon as it is open."
+SENT_SOON: Final = "The room is still opening. Your input is sent as soon as it is open."
 CLOSED: Final = "The room is closed. Your draft is kept."
 PUBLIC: Final = "Not sent: this would go to the whole room, and you are writing a private message."
+
+LATER_COMMAND: Final = (
+    "Not sent: a line begins with {command}, which is a command only at the beginning of a text. "
+    "Send it alone, or indent the line to send it as text."
+)
 
 EXCERPT: Final = 60
 """Characters of a message shown to identify it."""
@@ -43,6 +53,8 @@ async def submit(context: RoomContext, custom: CustomCommands, text: str) -> Non
     line = parse_line(text)
     if names := context.attachments.secrets_in(text):
         _give_back(context, text, f"Not sent: it contains your secret {', '.join(names)}.")
+    elif command := later_command(text):
+        _give_back(context, text, LATER_COMMAND.format(command=command))
     elif isinstance(line, InvalidLine):
         if not await _run_custom(context, custom, text):
             _give_back(context, text, line.text)
@@ -66,18 +78,16 @@ async def submit(context: RoomContext, custom: CustomCommands, text: str) -> Non
                     context.attachments.say(joined, replace(line, to=purpose.to), purpose.reply_to)
                     message.cancel(context)
         except RoomNotOpen:
-            is_message = isinstance(line, MessageLine)
-            context.submitted_early = text if is_message else ""
-            _give_back(context, text, SENT_SOON if is_message else OPENING)
+            context.submitted_early.append(text)
+            context.warn(SENT_SOON)
         except GenieError as error:
             _give_back(context, text, str(error))
 
 
 async def submit_early(context: RoomContext, custom: CustomCommands) -> None:
-    """Send the message that was submitted before the room was open, unless it was changed since."""
-    text, context.submitted_early = context.submitted_early, ""
-    if text and context.composer.draft == text:
-        context.composer.draft = ""
+    """Send what was submitted before the room was open, in the same order."""
+    early, context.submitted_early = context.submitted_early, []
+    for text in early:
         await submit(context, custom, text)
 
 
@@ -161,7 +171,7 @@ def _is_free(context: RoomContext) -> bool:
 
 
 def _give_back(context: RoomContext, draft: str, why: str) -> None:
-    context.composer.draft = draft
+    context.give_back(draft)
     context.warn(why)
 
 

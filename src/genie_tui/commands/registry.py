@@ -26,6 +26,7 @@ from genie_tui.screens import room_focus
 T = TypeVar("T")
 
 UNSEEN: Final = "\u200b\u200c\u200d\u2060\ufeff\u00ad\u200e\u200f"
+_COMMAND: Final = re.compile(rf"[{UNSEEN}]*/[A-Za-z][A-Za-z-]*(?!\S)")
 SLASHES: Final = ("\uff0f", "\u2044", "\u2215", "\u29f8", "\u2571")
 """Characters that look like a slash; what was meant for one person must not go to all."""
 
@@ -135,6 +136,20 @@ class InvalidLine:
     """Input that is neither a message nor a command; `text` is the error."""
 
     text: str
+
+
+def later_command(text: str) -> str:
+    """Return a command that begins a line after the first, outside of code; "" if there is none.
+
+    Such a text was meant as several inputs, and a private one would go where the first goes.
+    """
+    in_code = False
+    for number, line in enumerate(text.strip().split("\n")):
+        if line.lstrip().startswith("```"):
+            in_code = not in_code
+        elif number and not in_code and (found := _COMMAND.match(line)):
+            return found[0]
+    return ""
 
 
 def parse_line(text: str) -> MessageLine | CommandLine | PromptLine | InvalidLine:

@@ -14,6 +14,7 @@ from textual.geometry import Offset
 from textual.message import Message
 from textual.widgets import OptionList, TextArea
 
+from genie_core.room.protocol.limits import Limits
 from genie_core.text.safe import visible
 from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.keys import Scope
@@ -27,9 +28,6 @@ from genie_tui.widgets.composer.completion import (
     offer_names,
 )
 from genie_tui.widgets.keys_in_order import TextEditor
-
-LIMIT: Final = 16_000
-"""Characters that a message may have."""
 
 SLACK: Final = 2_000
 """Characters by which a paste may exceed the limit without being cut."""
@@ -67,7 +65,7 @@ class Composer(Vertical):
     translated to them first.
 
     `claim_key` sees every key before all this and `claim_paste` every paste; they return True to
-    keep it. `may_be_empty` tells whether a message without text can be sent,
+    keep it. `limit` returns the characters that a message may have, `may_be_empty` tells whether a message without text can be sent,
     `as_typed` what the history keeps for a text.
     """
 
@@ -115,7 +113,6 @@ class Composer(Vertical):
         self,
         placeholder: str = PLACEHOLDER,
         *,
-        limit: int = LIMIT,
         name: str | None = None,
         id: str | None = None,  # noqa: A002 - the name that every widget has for it
         classes: str | None = None,
@@ -126,7 +123,7 @@ class Composer(Vertical):
         self.claim_paste: Callable[[str], Awaitable[bool]] = _claim_nothing
         self.may_be_empty: Callable[[], bool] = lambda: False
         self.as_typed: Callable[[str], str] = lambda text: text
-        self._limit = limit
+        self.limit: Callable[[], int] = lambda: Limits().text_chars
         self._missing = 0
         self._editor = Editor(self._take_key, self._edited, self._room, self._cut, self._take_paste)
         self._placeholder = placeholder
@@ -174,10 +171,10 @@ class Composer(Vertical):
     def closed(self, closed: bool) -> None:
         self._editor.read_only = closed
 
-    def go_on_with(self, character: str) -> None:
-        """Take the focus at once, and a character that was typed elsewhere."""
+    def go_on_with(self, text: str) -> None:
+        """Take the focus at once, and text that was typed or pasted elsewhere."""
         self.screen.set_focus(self._editor)  # `focus` would take it after the next keys
-        self._editor.insert(character)
+        self._editor.insert_pasted(text)
 
     def insert(self, text: str) -> None:
         """Insert a text where the cursor is, as if it had been pasted."""
@@ -227,7 +224,7 @@ class Composer(Vertical):
         self.post_message(self.Edited())
 
     def _room(self) -> int:
-        return self._limit - len(self.draft)
+        return self.limit() - len(self.draft)
 
     def _cut(self, missing: int) -> None:
         self._missing += missing
@@ -304,7 +301,7 @@ class Composer(Vertical):
 
     def _submit(self) -> None:
         text = self.draft.strip()
-        if len(self.draft) > self._limit or not (text or self.may_be_empty()):
+        if not (text or self.may_be_empty()):
             return
         if text:
             self._history.add(self.as_typed(text))
@@ -333,12 +330,12 @@ class Composer(Vertical):
     def _show_length(self) -> None:
         if not self.is_attached:
             return
-        length = len(self.draft)
+        length, limit = len(self.draft), self.limit()
         if not length:
             self._missing = 0
-        self.set_class(length > self._limit, "-too-long")
-        near = length > self._limit * 4 // 5
-        shown = f"{length:,} of {self._limit:,} characters" if near else self._hint()
+        self.set_class(length > limit, "-too-long")
+        near = length > limit * 4 // 5
+        shown = f"{length:,} of {limit:,} characters" if near else self._hint()
         if self._missing:
             shown = f"pasted text was cut: {self._missing:,} characters are missing · {shown}"
         self._editor.border_subtitle = Content(shown)

@@ -15,6 +15,7 @@ from genie_core.room.protocol.events import (
     RunCancelled,
     RunFailed,
 )
+from genie_core.room.protocol.limits import Limits
 from genie_tui.commands.handlers.message import FIXED_EMOTE
 from genie_tui.emoji import emojis
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
@@ -334,3 +335,47 @@ def test_emoji_have_names_and_one_width() -> None:
     assert {"thumbs up", "thumbs up sign", "+1", "thumbsup"} <= set(names["👍"])
     assert all(len(emoji) == 1 for emoji in names)
     assert len(names) == len(emojis())
+
+
+async def test_text_over_room_limit_stays_draft(joined: ScriptedJoinedRoom) -> None:
+    joined.messages.limits = Limits(text_chars=20)
+    async with in_room(joined) as (screen, pilot):
+        composer = screen.query_one(Composer)
+        composer.draft = "x" * 21
+        assert composer.has_class("-too-long")
+        await pilot.press("enter")
+        said = "the message has 21 characters, this room takes 20"
+        await until(pilot, lambda: said in notes(pilot))
+        assert composer.draft == "x" * 21
+        assert joined.said == []
+        await pilot.press("backspace", "enter")
+        await until(pilot, lambda: joined.said == [("x" * 20, False)])
+
+
+async def test_room_may_take_longer_texts(joined: ScriptedJoinedRoom) -> None:
+    joined.messages.limits = Limits(text_chars=40_000)
+    async with in_room(joined) as (screen, pilot):
+        screen.query_one(Composer).insert("x" * 30_000)
+        await pilot.press("enter")
+        await until(pilot, lambda: joined.said == [("x" * 30_000, False)])
+
+
+@pytest.mark.parametrize(
+    "text", ["hello\n/msg bob secret", "/msg bob hi\n/msg carol secret", "hello\n/mgs bob secret"]
+)
+async def test_command_in_later_line_is_not_sent(joined: ScriptedJoinedRoom, text: str) -> None:
+    async with in_room(joined) as (screen, pilot):
+        composer = screen.query_one(Composer)
+        composer.draft = text
+        await pilot.press("enter")
+        await until(pilot, lambda: "Not sent: a line begins with /m" in notes(pilot))
+        assert composer.draft == text
+        assert joined.said == []
+
+
+@pytest.mark.parametrize("text", ["see\n  /msg bob", "```\n/help\n```", "in\n/home/ann/x\n/ or"])
+async def test_slash_that_is_no_command_is_sent(joined: ScriptedJoinedRoom, text: str) -> None:
+    async with in_room(joined) as (screen, pilot):
+        screen.query_one(Composer).draft = text
+        await pilot.press("enter")
+        await until(pilot, lambda: joined.said == [(text, False)])
