@@ -60,10 +60,13 @@ def denials(home: Path) -> list[dict[str, Any]]:
 
 
 def answer(terminal: Terminal, *keys: str) -> None:
-    """Go to the oldest card, wait until it takes keys, press some."""
+    """Go to the oldest card, wait until it takes keys, choose with one, and confirm."""
     terminal.press("ctrl+g")
     terminal.wait_for(CARD, gone="keys are ignored")
     terminal.press(*keys)
+    if keys != ("r",):
+        terminal.wait_for("s it · esc back", gone="keys are ignored")
+        terminal.press("enter")
 
 
 def test_from_hello_to_resume(host: Terminal, home: Path, port: int, tmp_path: Path) -> None:
@@ -107,6 +110,8 @@ def test_from_hello_to_resume(host: Terminal, home: Path, port: int, tmp_path: P
         assert "1 approval" not in cleo.text
         answer(host, "r")
         host.type("not while we plan")
+        host.press("enter")
+        host.wait_for("enter denies it", gone="keys are ignored")
         host.press("enter")
         cleo.wait_for("not while we plan")
         host.wait_for("not while we plan", gone="1 approval")

@@ -24,11 +24,13 @@ def alice(homes: dict[str, Path], port: int) -> Iterator[Terminal]:
 
 
 def answer(terminal: Terminal, question: str, key: str) -> None:
-    """Go to who is at the door, wait until its keys count, press the one that says this."""
+    """Go to the requests, wait until keys count, choose with the one that says this, confirm."""
     terminal.wait_for(question, "f7 to answer")
     terminal.press("f7")
     terminal.wait_for(key, gone="keys are ignored")
     terminal.press(key[0])
+    terminal.wait_for("enter continue", gone="keys are ignored")
+    terminal.press("enter")
 
 
 def enter(alice: Terminal, name: str, homes: dict[str, Path], invite: str) -> Terminal:

@@ -15,7 +15,7 @@ class Keyboard(Static, can_focus=True):
     def __init__(self) -> None:
         super().__init__()
         self.clock = HandClock()
-        self.guard = KeyGuard(self.clock)
+        self.guard = KeyGuard[None](self.clock)
         self.keys: list[str] = []
 
     def on_key(self, event: events.Key) -> None:

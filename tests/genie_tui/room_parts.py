@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from tests.genie_tui.scripted_room import HandClock
 from textual.pilot import Pilot
 from textual.widgets import Static, TextArea
 
@@ -25,3 +26,10 @@ def text_of(screen: RoomScreen, selector: str) -> str:
 def notes(pilot: Pilot[Any]) -> str:
     """What the app told the person beside the room, a line each."""
     return "\n".join(note.message for note in pilot.app._notifications)
+
+
+async def answer(pilot: Pilot[Any], clock: HandClock, key: str) -> None:
+    """Choose an answer with a key, read the question, and confirm it."""
+    await pilot.press(key)
+    clock.rest()
+    await pilot.press("enter")

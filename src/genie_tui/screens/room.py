@@ -77,6 +77,7 @@ from genie_tui.room_feed import RoomFeed
 from genie_tui.screen_size import size_classes
 from genie_tui.screens import room_focus
 from genie_tui.screens.decision_labels import DecisionLabels
+from genie_tui.screens.dialogs.dialog import TypedText
 from genie_tui.screens.dialogs.full_view import FullViewScreen
 from genie_tui.screens.room_connection import ConnectionDisplay
 from genie_tui.screens.room_find import RoomFind
@@ -243,6 +244,7 @@ class RoomScreen(Screen[None]):
         self._status.show_room(title, "")
         self._banner.show(ConnectionStatus(ConnectionState.CONNECTING))
         self._composer.focus()
+        self._approvals.card.write = self._door.write = self._write
         self.watch(self, "focused", self._show_who_answers, init=False)
         self.set_interval(1.0, self._second_passed)
         self.context.start(self._open, "opening")
@@ -277,6 +279,17 @@ class RoomScreen(Screen[None]):
         for card in (self._approvals.card, self._door):
             if card.has_focus:
                 card.arm()
+
+    @on(TypedText)
+    def _typed_at_dialog(self, message: TypedText) -> None:
+        self._write(message.text)
+
+    def _write(self, text: str) -> None:
+        """Go on writing with text that was typed or pasted where something is answered."""
+        if text and not self._composer.closed:
+            self.context.came_from = None
+            room_focus.back(self.context)
+            self._composer.go_on_with(text)
 
     def show_event(self, seq: int) -> None:
         """Show an event in the conversation."""

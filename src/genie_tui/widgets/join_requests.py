@@ -1,8 +1,8 @@
 """The strip above the composer with requests of others.
 
 They ask a host to admit them, or a member to host the room or to follow into a new one. The strip
-never takes the focus by itself and handles keys only while it has the focus and its guard admits
-them: typing can never answer.
+never takes the focus by itself and handles keys only while it has the focus. A key chooses an
+answer, and enter sends it: typing can never answer.
 """
 
 import time
@@ -43,7 +43,10 @@ _COMPARE: Final = {
 
 
 class JoinRequests(Vertical, can_focus=True):
-    """Shows one request at a time, the oldest first. Hidden without a request."""
+    """Shows one request at a time, the oldest first. Hidden without a request.
+
+    `write` gets text that was not meant for the strip.
+    """
 
     BINDINGS = bindings(Scope.JOIN_REQUESTS)
 
@@ -60,6 +63,7 @@ class JoinRequests(Vertical, can_focus=True):
 
     def __init__(self, clock: Callable[[], float]) -> None:
         super().__init__()
+        self.write: Callable[[str], None] = lambda _: None
         self._callers: list[Caller] = []
         self._keys = KeysLine(Scope.JOIN_REQUESTS, clock)
 
@@ -137,24 +141,26 @@ class JoinRequests(Vertical, can_focus=True):
             self._show()
 
     def on_key(self, event: events.Key) -> None:
-        """Handle a key that the guard admits; swallow others."""
+        """Handle a key that the guard admits; pass typed text on."""
         if event.key in ("tab", "shift+tab"):
             return
         event.stop()
-        self._keys.take(event, self, self._act)
-        action = keymap_of(self).by_key(Scope.JOIN_REQUESTS).get(event.key)
-        if action is not None and action.run == "later":
-            self._keys.arm()
-            self.post_message(self.Dismissed())
+        self.write(self._keys.take(event, self, self._act))
+
+    def on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        self.write(self._keys.take_paste(event))
 
     def action_through_on_key(self, _run: str) -> None:
         """Do nothing: the bindings are for display, `on_key` handles the keys."""
 
     def _act(self, action: Action) -> None:
         self._keys.arm()
-        if not self._callers:
+        if action.run == "later":
+            self.post_message(self.Dismissed())
+        elif not self._callers:
             return
-        if action.run == "next":
+        elif action.run == "next":
             self._callers.append(self._callers.pop(0))
             self._show()
         elif action.run in ("allow", "deny"):

@@ -1,4 +1,4 @@
-"""A card's line of keys, and the guard that decides when they count."""
+"""A card's line of keys, its question, and the guard that decides when they count."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -13,13 +13,16 @@ from textual.widgets import Static
 
 from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.keys import Action, Scope, listed, spell
-from genie_tui.widgets.approvals.key_guard import SOON, KeyGuard
+from genie_tui.widgets.approvals.key_guard import SOON, TOO_SOON, KeyGuard, Use, key_use
 
 GAP: Final = "   "
 """Stands between two keys."""
 
-LOOKING: Final = frozenset({"scroll", "next"})
-"""Actions that only show something; they need no guard."""
+ASK_AGAIN: Final = "ask again"
+"""The use of enter after typing has withdrawn a question."""
+
+LOOKING: Final = frozenset({"scroll"})
+"""Actions that only show something."""
 
 
 class KeyText(Static):
@@ -42,13 +45,16 @@ class KeyText(Static):
 class KeysLine(KeyText):
     """Lists the keys of a scope while they count. `words` replace the table's.
 
-    The widget that owns the line receives the keys and passes each to `take`.
+    The widget that owns the line receives the keys and passes each to `take`. A key of the scope
+    asks a question, and enter confirms it. In the scope of confirmations the widget itself shows
+    the question; after a key that withdrew it, enter asks it again.
     """
 
     def __init__(self, scope: Scope, clock: Callable[[], float]) -> None:
         super().__init__()
         self._scope = scope
-        self._guard = KeyGuard(clock)
+        self._guard = KeyGuard[Action](clock)
+        self._too_soon = False
         self._words: dict[str, str] = {}
         self._left_out: frozenset[str] = frozenset()
         self._asleep = ""
@@ -56,22 +62,56 @@ class KeysLine(KeyText):
 
     def on_mount(self) -> None:
         self._waiting = self.set_interval(0.1, self._show, pause=True)
-        self._show()
+        self.arm()
 
     def arm(self) -> None:
         """Ignore keys until the keyboard has rested."""
         self._guard.arm()
+        self._too_soon = False
+        if self._confirms:
+            self._guard.ask(keymap_of(self).named(Scope.CONFIRM, "continue"))
         self._show()
 
-    def take(self, event: events.Key, widget: Widget, act: Callable[[Action], None]) -> None:
-        """Run a key's action if it counts; `widget` is the one with the keys."""
-        admitted = self._guard.admit_key(event)
-        self._show()
-        action = keymap_of(self).by_key(self._scope).get(event.key)
-        if action is not None and action.run in LOOKING:
+    def take(self, event: events.Key, widget: Widget, act: Callable[[Action], None]) -> str:
+        """Handle a key of `widget`, which runs an action; return text not meant for the widget."""
+        question, typed = self._guard.question, ""
+        scope = self._scope if question is None else Scope.CONFIRM
+        action = keymap_of(self).by_key(scope).get(event.key)
+        use = key_use(action)
+        counts, self._too_soon = self._guard.press_key(use, event), False
+        if action is None and (event.is_printable or event.key == "enter"):
+            typed = self._guard.take_typed()
+        elif action is None:
+            pass
+        elif use is Use.LOOKS or (use is Use.LEAVES and (question is None or self._confirms)):
             act(action)
-        elif action is not None and admitted:
-            self._guard.act_alone(widget, partial(act, action))
+        elif use is Use.CONFIRMS and question is not None:
+            self._confirm(question, widget, act, counts=counts)
+        elif counts:
+            self._guard.ask(action)
+        self._show()
+        return typed
+
+    def take_paste(self, event: events.Paste) -> str:
+        """Withdraw the question, and return all that was typed and pasted."""
+        self._guard.press(Use.NONE, event.text)
+        self._show()
+        return self._guard.take_typed()
+
+    def _confirm(
+        self, question: Action, widget: Widget, act: Callable[[Action], None], *, counts: bool
+    ) -> None:
+        if counts:
+            self._guard.act_alone(widget, partial(act, question))
+        elif self._confirms:
+            self._guard.ask(question)
+        else:
+            self._too_soon = True
+
+    @property
+    def _confirms(self) -> bool:
+        """Whether the widget itself is the question."""
+        return self._scope is Scope.CONFIRM
 
     def name_keys(self, words: dict[str, str], left_out: frozenset[str] = frozenset()) -> None:
         """Rename actions in the line, by what they run; leave some out."""
@@ -91,16 +131,28 @@ class KeysLine(KeyText):
             self._waiting.resume()
         else:
             self._waiting.pause()
-        line = Content(self._asleep or SOON) if guarded or self._asleep else self._listed()
+        line = Content(self._asleep) if self._asleep else self._line(guarded=guarded)
         if line != self._shown:
             self._shown = line
             self.set_class(guarded, "-guarded")
             self.update(line)
 
-    def _listed(self) -> Content:
-        listed = keymap_of(self).actions(self._scope)
-        shown = [each for each in listed if each.run not in self._left_out]
-        return key_list(shown, self._words)
+    def _line(self, *, guarded: bool) -> Content:
+        question = self._guard.question
+        if question is not None and not self._confirms:
+            label = self._words.get(question.run, question.label)
+            asked = Content.styled(f"{label}?", "bold $text-warning")
+            keys = Content(SOON) if guarded else self._listed(Scope.CONFIRM, LOOKING)
+            return Content(GAP).join([asked, keys])
+        if guarded:
+            return Content(TOO_SOON if self._too_soon else SOON)
+        return self._listed(self._scope, self._left_out)
+
+    def _listed(self, scope: Scope, left_out: frozenset[str]) -> Content:
+        withdrawn = self._confirms and self._guard.question is None
+        words = {**self._words, "go_on": ASK_AGAIN} if withdrawn else self._words
+        listed = keymap_of(self).actions(scope)
+        return key_list([each for each in listed if each.run not in left_out], words)
 
 
 def key_list(several: Iterable[Action], words: Mapping[str, str] = MappingProxyType({})) -> Content:

@@ -1,7 +1,7 @@
 """Where the keyboard goes in a room, and how it comes back."""
 
 import pytest
-from tests.genie_tui.room_parts import card, editor, notes
+from tests.genie_tui.room_parts import answer, card, editor, notes
 from tests.genie_tui.scripted_room import (
     HandClock,
     ScriptedJoinedRoom,
@@ -47,7 +47,7 @@ async def test_after_an_answer_the_panel_is_as_it_was_before_the_approval(
         assert side.tab is Tab.APPROVALS
         await pilot.pause()
         clock.rest()
-        await pilot.press("d")
+        await answer(pilot, clock, "d")
         await until(pilot, lambda: joined.answers)
         await until(pilot, lambda: editor(screen).has_focus)
         assert side.tab is before

@@ -3,6 +3,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from tests.genie_tui.command_keys import CommandKeysApp
+from tests.genie_tui.room_parts import answer
 from tests.genie_tui.scripted_room import HandClock, until
 from textual import events, on
 from textual.app import ComposeResult
@@ -91,12 +92,26 @@ async def test_keys_count_once_the_keyboard_rested() -> None:
         app.door.take(CAROL)
         app.door.focus()
         await until(pilot, lambda: app.door.has_focus)
-        await pilot.press("a", "d", "a")
+        await pilot.press("a", "d", "n")
         assert app.answers == []
         assert "moment" in str(app.query_one(KeysLine).render())
         app.clock.rest()
-        await pilot.press("a")
+        await answer(pilot, app.clock, "a")
         await until(pilot, lambda: app.answers == [(CAROL, True)])
+
+
+async def test_typed_text_goes_on_elsewhere_and_answers_nothing() -> None:
+    async with at_the_door() as (app, pilot):
+        typed: list[str] = []
+        app.door.write = typed.append
+        app.door.take(CAROL)
+        await turn_to(app, pilot)
+        for key in ("a", "n", "d", "space", "enter"):
+            await pilot.press(key)
+            app.clock.rest()
+        await pilot.pause()
+        assert app.answers == []
+        assert "".join(typed) == "and "
 
 
 async def test_no_other_key_answers() -> None:
@@ -115,13 +130,13 @@ async def test_the_next_caller_is_guarded_too() -> None:
         app.door.take(CAROL)
         app.door.take(DAVE)
         await turn_to(app, pilot)
-        await pilot.press("d", "d")
+        await answer(pilot, app.clock, "d")
         await until(pilot, lambda: app.answers)
         app.door.remove_caller(CAROL)
-        await pilot.press("d")
+        await answer(pilot, app.clock, "d")
         assert app.answers == [(CAROL, False)]
         app.clock.rest()
-        await pilot.press("d")
+        await answer(pilot, app.clock, "d")
         await until(pilot, lambda: app.answers == [(CAROL, False), (DAVE, False)])
 
 

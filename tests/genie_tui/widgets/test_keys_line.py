@@ -57,19 +57,29 @@ async def test_asleep_it_says_something_else() -> None:
         await wait_for(app, pilot, "later")
 
 
-async def test_a_key_does_what_it_is_for_once_keys_count() -> None:
+async def test_a_key_asks_and_enter_confirms() -> None:
     app, done = Host(Scope.JOIN_REQUESTS), list[Action]()
     async with app.run_test() as pilot:
-        app.line.take(events.Key("a", "a"), app.line, done.append)
+
+        def take(key: str, character: str | None = None) -> str:
+            text = app.line.take(events.Key(key, character or key), app.line, done.append)
+            app.clock.rest()
+            return text
+
+        take("a")
+        take("enter", "\r")
+        assert done == []
+        take("d")
+        await wait_for(app, pilot, "no?")
+        take("enter", "\r")
+        await until(pilot, lambda: [action.run for action in done] == ["deny"])
+        app.line.arm()
         app.clock.rest()
-        app.line.take(events.Key("d", "d"), app.line, done.append)
-        await until(pilot, lambda: done)
-        app.clock.rest()
-        app.line.take(events.Key("x", "x"), app.line, done.append)
-        app.clock.rest()
-        app.line.take(events.Key("a", "a"), app.line, done.append)
-        await until(pilot, lambda: len(done) > 1)
-        assert [action.run for action in done] == ["deny", "allow"]
+        take("a")
+        assert take("y") == "ay"
+        take("enter", "\r")
+        await pilot.pause()
+        assert len(done) == 1
 
 
 async def test_keys_that_only_show_something_always_count() -> None:

@@ -22,8 +22,8 @@ READ_ON: Final = "read on"
 class ConfirmScreen(Dialog[bool]):
     """Shows what is about to happen, and returns whether it shall.
 
-    Keys count once the keyboard has rested, so that typing on never agrees. `yes` is what enter
-    does, in a word or two. With `read_first`, enter scrolls until the end has been on the screen.
+    Enter counts once the keyboard has rested, unless another key came before it, so that typing on
+    never agrees. `yes` is what enter does, in a word or two. With `read_first`, enter scrolls until the end has been on the screen.
     """
 
     CSS_PATH = "confirm.tcss"
@@ -75,14 +75,16 @@ class ConfirmScreen(Dialog[bool]):
     def on_key(self, event: events.Key) -> None:
         """Handle every key here; going back always works."""
         event.stop()
-        keymap = keymap_of(self)
-        self._keys.take(event, self, partial(self._act, keymap.meaning(Scope.CONFIRM, event.key)))
-        action = keymap.by_key(Scope.CONFIRM).get(event.key)
-        if action is not None and action.run == "go_back":
-            _ = self.dismiss(result=False)
+        key = keymap_of(self).meaning(Scope.CONFIRM, event.key)
+        self.write_below(self._keys.take(event, self, partial(self._act, key)))
+
+    def on_paste(self, event: events.Paste) -> None:
+        self.write_below(self._keys.take_paste(event))
 
     def _act(self, key: str, action: Action) -> None:
-        if action.run == "go_on" and self._is_read:
+        if action.run == "go_back":
+            _ = self.dismiss(result=False)
+        elif action.run == "go_on" and self._is_read:
             _ = self.dismiss(result=True)
         elif action.run in ("go_on", "scroll"):
             read_on(self._area, "pagedown" if action.run == "go_on" else key)

@@ -8,6 +8,7 @@ from textual import events
 from textual.app import ReturnType
 from textual.await_complete import AwaitComplete
 from textual.content import Content
+from textual.message import Message
 from textual.screen import ModalScreen, ScreenResultType
 from textual.widgets import Input, TextArea
 
@@ -19,6 +20,14 @@ from genie_tui.widgets.keys_line import KeysLine, KeyText
 
 LOOK_AGAIN: Final = 0.1
 """Seconds between two checks of whether keys count."""
+
+
+class TypedText(Message):
+    """Text that was typed at a dialog and not meant for it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text
 
 
 class Dialog(ModalScreen[ScreenResultType]):
@@ -38,7 +47,7 @@ class Dialog(ModalScreen[ScreenResultType]):
     GUARDS_ITSELF: ClassVar[bool] = False
     READ_ONLY: ClassVar[bool] = False
 
-    _key_guard: KeyGuard | None = None
+    _key_guard: KeyGuard[None] | None = None
 
     def on_mount(self) -> None:
         """Update periodically whether keys count."""
@@ -91,12 +100,17 @@ class Dialog(ModalScreen[ScreenResultType]):
             line.show(guarded=guarded)
 
     @property
-    def _dialog_guard(self) -> KeyGuard | None:
+    def _dialog_guard(self) -> KeyGuard[None] | None:
         if self.GUARDS_ITSELF or self.READ_ONLY:
             return None
         if self._key_guard is None and isinstance(self.app, GuardedApp):
-            self._key_guard = KeyGuard(self.app.clock)
+            self._key_guard = KeyGuard[None](self.app.clock)
         return self._key_guard
+
+    def write_below(self, text: str) -> None:
+        """Pass typed text on to the screen below."""
+        if text:
+            self.app.screen_stack[-2].post_message(TypedText(text))
 
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
         """Close the dialog with a result if it is on top."""

@@ -18,8 +18,7 @@ from genie_tui.widgets.reading import read_on
 class ReviewDialog(Dialog[None]):
     """Takes an answer, shows it in the widget with the id `SHOWN`, and sends it.
 
-    While the answer is shown, the keys are those of a confirmation, and count only once the
-    keyboard has rested. `labels` name them.
+    While the answer is shown, the keys are those of a confirmation. `labels` name them.
     """
 
     BINDINGS = bindings(Scope.EDIT)
@@ -41,14 +40,17 @@ class ReviewDialog(Dialog[None]):
         if not self.reviewing:
             return
         event.stop()
-        keymap = keymap_of(self)
-        self._keys.take(event, self, partial(self._act, keymap.meaning(Scope.CONFIRM, event.key)))
-        action = keymap.by_key(Scope.CONFIRM).get(event.key)
-        if action is not None and action.run == "go_back":
-            self._write_on()
+        key = keymap_of(self).meaning(Scope.CONFIRM, event.key)
+        self.write_below(self._keys.take(event, self, partial(self._act, key)))
+
+    def on_paste(self, event: events.Paste) -> None:
+        if self.reviewing:
+            self.write_below(self._keys.take_paste(event))
 
     def _act(self, key: str, action: Action) -> None:
-        if action.run == "go_on":
+        if action.run == "go_back":
+            self._write_on()
+        elif action.run == "go_on":
             self._go_on()
         elif action.run == "scroll":
             read_on(self.query_one(f"#{self.SHOWN}", VerticalScroll), key)

@@ -99,17 +99,6 @@ class CardView:
         return self.request.outcome == "parked"
 
     @property
-    def is_risky(self) -> bool:
-        """Whether allowing it needs a second key."""
-        request = self.request
-        is_wide = self.effects is not None and self.effects.anything
-        is_for_guest = self.author != request.owner
-        is_mixed = bool(request.origins) and (
-            request.reads == "private" or request.risk == "network"
-        )
-        return is_wide or is_for_guest or is_mixed or request.risk in ("execute", "unknown")
-
-    @property
     def subject(self) -> str:
         """What the call is about, in short: its first effect or its arguments."""
         if self.effects is not None and self.effects.known:

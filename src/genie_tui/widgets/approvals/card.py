@@ -1,10 +1,11 @@
 """The card that shows one request and takes a person's answer.
 
-The card acts on keys only while it has the focus, and only on keys that its guard admits. An answer
-applies to the request that is shown when its key is pressed: showing another request drops the key.
+The card acts on keys only while it has the focus, and only on keys that its guard admits. A key
+chooses an answer, and enter sends it; showing another request drops both. Other keys go to the text
+that the person writes.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from enum import Enum
 from functools import partial
@@ -32,7 +33,7 @@ from genie_tui.widgets.approvals.call_text import (
     headline,
     origins_content,
 )
-from genie_tui.widgets.approvals.key_guard import ALONE, SOON, KeyGuard
+from genie_tui.widgets.approvals.key_guard import ALONE, SOON, TOO_SOON, KeyGuard, Use, key_use
 from genie_tui.widgets.keys_in_order import LineInput
 from genie_tui.widgets.reading import read_on
 
@@ -53,9 +54,6 @@ UNCHANGEABLE: Final = "what a server asks your model can't be changed"
 REFUSED: Final = "the tool will refuse this call, so only this one can be allowed"
 NO_PATTERN: Final = "there is no pattern for this call"
 
-LOOKING: Final = frozenset({"scroll", "next_card", "previous_card"})
-"""Actions that only show something; they need no guard."""
-
 GRANTING: Final = frozenset({"allow_again", "allow_like", "allow_tool", "allow_for"})
 """Actions that allow more than one call."""
 
@@ -64,6 +62,15 @@ ALLOWING: Final = GRANTING | {"allow_once"}
 
 CONFIRMING: Final = frozenset({"go_on", "go_back"})
 """Actions of the second key of an answer."""
+
+ANSWERS: Final[Mapping[str, Answer]] = {
+    "allow_once": Answer(allow=True),
+    "allow_again": Answer(allow=True, scope="session"),
+    "allow_tool": Answer(allow=True, scope="session", covers=ANY_CALL),
+    "deny": Answer(allow=False),
+    "deny_and_stop": Answer(allow=False, stop=True),
+}
+"""What the actions ask for that need no further words."""
 
 ALLOW_ONCE: Final = "card.allow-once"
 
@@ -91,8 +98,8 @@ class ReasonInput(LineInput):
 class ApprovalCard(Vertical, can_focus=True):
     """Shows one request at a time; never takes the focus by itself.
 
-    Allowing needs the tool and the end of its effects to have been on the screen. What reaches
-    further than one call, or is risky, needs enter as a second key.
+    Allowing needs the tool and the end of its effects to have been on the screen. Every answer
+    needs enter as a second key. `write` gets text that was not meant for the card.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(Scope.CARD), *bindings(Scope.CONFIRM)]
@@ -131,13 +138,13 @@ class ApprovalCard(Vertical, can_focus=True):
 
     def __init__(self, clock: Callable[[], float]) -> None:
         super().__init__()
-        self._guard = KeyGuard(clock)
+        self.write: Callable[[str], None] = lambda _: None
+        self._guard = KeyGuard[Answer](clock)
         self._view: CardView | None = None
         self._about: str | None = None
         self._writing: Writing | None = None
         self._fault = self._chosen = self._why_not = ""
         self._read: str | None = None
-        self._unconfirmed: Answer | None = None
         self._at_hand: tuple[object, ...] = ()
         self._keys_shown = Content("")
 
@@ -175,7 +182,7 @@ class ApprovalCard(Vertical, can_focus=True):
             self._about = None
             self.query_one("#card-scroll", VerticalScroll).scroll_home(animate=False)
         if changed:
-            self._read = self._unconfirmed = None
+            self._read = None
             self._why_not = ""
             self.arm()
         if view is None:
@@ -190,12 +197,16 @@ class ApprovalCard(Vertical, can_focus=True):
         self._show_keys()
 
     def arm(self) -> None:
-        """Let no key count until the keyboard has rested."""
+        """Withdraw the question, and let no key count until the keyboard has rested."""
         self._guard.arm()
         self._show_keys()
 
     def on_focus(self) -> None:
+        """Begin the quiet time; the card's line may have asked a question just before."""
+        question = self._guard.question
         self.arm()
+        if question is not None:
+            self._guard.ask(question)
         self.call_after_refresh(self._laid_out)
 
     def on_resize(self) -> None:
@@ -203,7 +214,6 @@ class ApprovalCard(Vertical, can_focus=True):
         self._show_keys()
 
     def on_blur(self) -> None:
-        self._unconfirmed = None
         self.arm()
 
     def _laid_out(self) -> None:
@@ -254,39 +264,50 @@ class ApprovalCard(Vertical, can_focus=True):
         if self._writing:
             self._type_ahead(event)
             return
-        if self._unconfirmed is not None:
-            self._confirm(event, self._unconfirmed)
-            return
-        admitted, self._why_not = self._guard.admit_key(event), ""
-        action = self._keymap.by_key(Scope.CARD).get(event.key)
-        if action is not None and action.run == "leave_pending":
+        question = self._guard.question
+        scope = Scope.CARD if question is None else Scope.CONFIRM
+        action = self._keymap.by_key(scope).get(event.key)
+        use = key_use(action)
+        counts, self._why_not = self._guard.press_key(use, event), ""
+        if use is Use.LEAVES and question is None:
             self.post_message(self.Dismissed())
-        elif action is None or self._view is None:
-            pass
-        elif action.run in LOOKING:
-            self._look(action.run, self._keymap.meaning(Scope.CARD, event.key))
-        elif not admitted or (action.run in ALLOWING and not self._is_read):
-            pass
-        elif why := _why_not(self._view, action.run):
-            self._why_not = f"{spell(event.key)} does nothing: {why}"
-        elif action.run in WRITING:
-            self._act(action.run, self._view)
-        else:
-            self._chosen = action.label
-            self._guard.act_alone(self, partial(self._act, action.run, self._view), ALONE)
+        elif use is Use.LOOKS and action is not None:
+            self._look(action.run, self._keymap.meaning(scope, event.key))
+        elif use is Use.CONFIRMS and question is not None:
+            self._confirm(question, counts=counts)
+        elif use is Use.CHOOSES and counts and action is not None and self._view is not None:
+            self._choose(action, event.key, self._view)
+        elif use is Use.NONE and (event.is_printable or event.key == "enter"):
+            self.write(self._guard.take_typed())
         self._show_keys()
 
-    def _confirm(self, event: events.Key, answer: Answer) -> None:
-        """Take the second key of an answer."""
-        admitted = self._guard.admit_key(event)
-        action = self._keymap.by_key(Scope.CONFIRM).get(event.key)
-        run = action.run if action is not None else ""
-        if run == "go_back":
-            self._unconfirmed = None
-            self.arm()
-        elif run == "go_on" and admitted and self._view is not None:
+    def on_paste(self, event: events.Paste) -> None:
+        """Pass pasted text on to the text that the person writes."""
+        event.stop()
+        if self.has_focus and not self._writing:
+            self._guard.press(Use.NONE, event.text)
+            self.write(self._guard.take_typed())
+
+    def _confirm(self, answer: Answer, *, counts: bool) -> None:
+        """Send an answer, or say why the key that confirms it has withdrawn the question."""
+        if not counts:
+            self._why_not = TOO_SOON
+        elif self._view is not None:
             self._guard.act_alone(self, partial(self._send, self._view, answer), ALONE)
-        self._show_keys()
+
+    def _choose(self, action: Action, key: str, view: CardView) -> None:
+        """Ask for the answer that a key chooses, or do what else it says."""
+        if action.run in ALLOWING and not self._is_read:
+            return
+        if why := _why_not(view, action.run):
+            self._why_not = f"{spell(key)} does nothing: {why}"
+        elif answer := ANSWERS.get(action.run):
+            self._guard.ask(answer)
+        elif action.run in WRITING:
+            self._act(action.run, view)
+        else:
+            self._chosen = action.label
+            self._guard.act_alone(self, partial(self._act, action.run, view), ALONE)
 
     def action_through_on_key(self, _run: str) -> None:
         """Do nothing: bindings are only listed, `on_key` takes the keys."""
@@ -294,7 +315,7 @@ class ApprovalCard(Vertical, can_focus=True):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
         """Let the footer offer the keys that count: none while they are typed into the card's line."""
         confirms = any(run in parameters for run in CONFIRMING)
-        return not self._writing and confirms == (self._unconfirmed is not None)
+        return not self._writing and confirms == (self._guard.question is not None)
 
     def offers(self, action: str) -> bool:
         """Whether an action does something now."""
@@ -308,12 +329,6 @@ class ApprovalCard(Vertical, can_focus=True):
 
     def _act(self, action: str, view: CardView) -> None:
         match action:
-            case "allow_once":
-                self._answer(view, Answer(allow=True))
-            case "allow_again":
-                self._answer(view, Answer(allow=True, scope="session"))
-            case "allow_tool":
-                self._answer(view, Answer(allow=True, scope="session", covers=ANY_CALL))
             case "allow_like":
                 self._write(view, Writing.PATTERN, view.pattern)
             case "allow_for":
@@ -321,30 +336,18 @@ class ApprovalCard(Vertical, can_focus=True):
             case "edit":
                 self.arm()
                 self.post_message(self.EditWanted(view))
-            case "deny":
-                self._answer(view, Answer(allow=False))
             case "deny_because":
                 self._write(view, Writing.REASON)
-            case "deny_and_stop":
-                self._answer(view, Answer(allow=False, stop=True))
             case "full_view":
                 self.post_message(self.FullView(view))
 
-    def _answer(self, view: CardView, answer: Answer) -> None:
-        """Give an answer, or ask for the second key."""
-        if answer.allow and (view.is_risky or answer.scope != "once"):
-            self._unconfirmed = answer
-            self.arm()
-        else:
-            self._send(view, answer)
-
     def _send(self, view: CardView, answer: Answer) -> None:
-        self._unconfirmed = None
         self.arm()
         self.post_message(self.Answered(view.request.id, answer))
 
     def _write(self, view: CardView, what: Writing, text: str = "") -> None:
         self._about, self._writing, self._fault = view.request.id, what, ""
+        self._guard.take_typed()
         self.add_class("-writing")
         line = self.query_one(ReasonInput)
         line.placeholder, line.value = what.value, text
@@ -399,13 +402,9 @@ class ApprovalCard(Vertical, can_focus=True):
             self._refuse(f"{visible_line(answer.covers)} does not match this call")
             return
         self._end_writing()
-        if approval is None or view is None or approval != _id(view):
-            return
-        if answer.allow:
-            self._unconfirmed = answer  # its keys may have been meant for a message
-            self.arm()
-        else:
-            self._send(view, answer)
+        if approval is not None and view is not None and approval == _id(view):
+            self._guard.ask(answer)  # the line's keys may have been meant for a message
+            self._show_keys()
 
     def _refuse(self, fault: str) -> None:
         """Say what is wrong with what was written, and let the person go on writing."""
@@ -413,7 +412,7 @@ class ApprovalCard(Vertical, can_focus=True):
         self._show_keys()
 
     def _show_keys(self) -> None:
-        at_hand = (self._writing, self._unconfirmed is None, self._is_read)
+        at_hand = (self._writing, self._guard.question is None, self._is_read)
         if at_hand != self._at_hand:
             self._at_hand = at_hand
             self.refresh_bindings()
@@ -437,11 +436,12 @@ class ApprovalCard(Vertical, can_focus=True):
             return Content(self._fault or self._line_keys(self._writing))
         if not self.has_focus or self._view is None:
             return Content(f"Press {self._text(Scope.ROOM, 'approvals')} to answer")
-        if self._unconfirmed is not None:
-            asked = confirmation(self._view, self._unconfirmed)
+        if self._guard.question is not None:
+            asked = confirmation(self._view, self._guard.question)
             yes, back = self._text(Scope.CONFIRM, "continue"), self._text(Scope.CONFIRM, "go-back")
+            does = "allows" if self._guard.question.allow else "denies"
             return Content("\n").join(
-                [asked, Content(SOON if guarded else f"{yes} allows it · {back} back")]
+                [asked, Content(SOON if guarded else f"{yes} {does} it · {back} back")]
             )
         if guarded and self._why_not:
             return Content.styled(self._why_not, "$text-warning")
@@ -462,7 +462,7 @@ class ApprovalCard(Vertical, can_focus=True):
             case Writing.EXTENT:
                 does = f"{enter} continues"
             case Writing.REASON:
-                does = f"{enter} denies and sends the reason"
+                does = f"{enter} continues"
         return f"{does} · {back} back"
 
     @property
@@ -504,10 +504,14 @@ def _once_only(view: CardView) -> str:
 
 
 def confirmation(view: CardView, answer: Answer) -> Content:
-    """What an answer allows, and how far it reaches."""
+    """What an answer allows or denies, and how far it reaches."""
     request = view.request
     subject = visible_line(view.subject)
     subject = subject if len(subject) <= SUBJECT else f"{subject[:SUBJECT]}…"
+    if not answer.allow:
+        reason = f", with the reason “{answer.reason}”" if answer.reason else ""
+        stop = ", and stop the agent's work on this message" if answer.stop else ""
+        return Content.styled(visible_line(f"deny {request.tool}: {subject}{reason}{stop}?"), ASKED)
     if answer.scope == "once":
         return Content.styled(
             f"allow {visible_line(request.tool)}: {subject}, this time only?", ASKED

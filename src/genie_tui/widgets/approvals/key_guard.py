@@ -1,21 +1,24 @@
-"""Keep stray keys from answering a request or a dialog.
+"""Keep typing from answering a request or a dialog.
 
-A person may be typing when a card or a dialog takes the focus. A key counts only after a second
-without any key, and only if it did not arrive in a burst.
+An answer takes two keys: the first asks the question that `enter` answers. A key that belongs to
+neither withdraws the question, and what was typed goes to the text that the person writes. So a
+sentence answers nothing, at whatever pace.
 """
 
 import time
 from collections.abc import Callable
+from enum import Enum, auto
 from functools import partial
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from textual import events
 from textual.widget import Widget
 
 from genie_tui.commands.keymap import call_after_input
+from genie_tui.commands.keys import Action
 
 QUIET: Final = 1.0
-"""Seconds without any key before a key counts. Pauses inside a sentence are shorter."""
+"""Seconds without any key before a key counts: the time to read a question."""
 
 BURST: Final = 0.05
 """Seconds that no other key may follow within: faster than a person types, slower than a paste."""
@@ -26,12 +29,39 @@ ALONE: Final = 0.4
 SOON: Final = "one moment… keys are ignored until you stop typing"
 """Text in place of the keys while none counts."""
 
+TOO_SOON: Final = "enter came too soon; choose again and read the question first"
+"""Text after an `enter` that withdrew a question."""
 
-class KeyGuard:
+QuestionT = TypeVar("QuestionT")
+
+
+class Use(Enum):
+    """The meaning of a key where something is answered."""
+
+    CHOOSES = auto()
+    CONFIRMS = auto()
+    LOOKS = auto()
+    LEAVES = auto()
+    NONE = auto()
+
+
+_USES: Final = {
+    "go_on": Use.CONFIRMS,
+    **dict.fromkeys(("scroll", "next", "next_card", "previous_card"), Use.LOOKS),
+    **dict.fromkeys(("go_back", "later", "leave_pending", "choose('stay')"), Use.LEAVES),
+}
+
+
+def key_use(action: Action | None) -> Use:
+    """The use of a key with this action; a key without one has no use."""
+    return Use.NONE if action is None else _USES.get(action.run, Use.CHOOSES)
+
+
+class KeyGuard(Generic[QuestionT]):
     """Decide for each key whether it counts. `clock` is monotonic seconds.
 
-    Every key restarts the quiet time, so the guard never opens while keys keep coming, typed or
-    repeated by a key that is held down.
+    Every key restarts the quiet time, so no key counts while keys keep coming, typed or repeated by
+    a key that is held down.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -39,11 +69,46 @@ class KeyGuard:
         self._quiet_since = clock()
         self._held: Callable[[], None] | None = None
         self._alone = BURST
+        self._question: QuestionT | None = None
+        self._typed = ""
 
     def arm(self) -> None:
-        """Let no key count until the keyboard has rested from now on."""
+        """Withdraw the question, and let no key count until the keyboard has rested from now on."""
         self._quiet_since = max(self._clock(), self._quiet_since)
-        self._held = None
+        self._held = self._question = None
+
+    def ask(self, question: QuestionT) -> None:
+        """Let the next key confirm or withdraw a question, which is shown from now on."""
+        self.arm()
+        self._question = question
+
+    @property
+    def question(self) -> QuestionT | None:
+        return self._question
+
+    def press_key(self, use: Use, event: events.Key) -> bool:
+        character = event.character if event.is_printable else None
+        return self.press(use, character or "", age_of(event))
+
+    def press(self, use: Use, character: str = "", age: float = 0.0) -> bool:
+        """Return whether a key counts. Only scrolling and a confirmation keep the question.
+
+        A confirmation that comes too soon withdraws it: it may be the end of a short message.
+        """
+        counts = self.admit(age)
+        if counts and self._question is None:
+            self._typed = ""
+        self._typed += character
+        if use is not Use.LOOKS and not (use is Use.CONFIRMS and counts):
+            self._question = None
+        if use is Use.LEAVES:
+            self._typed = ""
+        return counts
+
+    def take_typed(self) -> str:
+        """Return the characters typed since the keyboard rested, or since the choice, once."""
+        typed, self._typed = self._typed, ""
+        return typed
 
     def admit_key(self, event: events.Key) -> bool:
         return self.admit(age_of(event))

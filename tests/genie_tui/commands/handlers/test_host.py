@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.genie_tui.room_parts import notes
+from tests.genie_tui.room_parts import answer, notes
 from tests.genie_tui.scripted_room import (
     HandClock,
     ScriptedInvites,
@@ -220,7 +220,7 @@ async def test_a_knock_is_answered_at_the_door(host: ScriptedJoinedRoom) -> None
         await pilot.press("f7")
         await until(pilot, lambda: door.has_focus)
         clock.rest()
-        await pilot.press("a")
+        await answer(pilot, clock, "a")
         await until(pilot, lambda: host.admissions == [(7, True)])
         await until(pilot, lambda: not door.display)
         await pilot.press("x")
@@ -296,7 +296,7 @@ async def test_an_offer_is_accepted_or_not(member: ScriptedJoinedRoom) -> None:
             await pilot.press("f7")
             await until(pilot, lambda: door.has_focus)
             clock.rest()
-            await pilot.press(key)
+            await answer(pilot, clock, key)
             await until(pilot, lambda: not door.callers)
             assert member.accepted == accepted
 

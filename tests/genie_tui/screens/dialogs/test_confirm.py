@@ -33,7 +33,21 @@ async def test_enter_counts_once_the_keyboard_rested() -> None:
         assert app.answers == []
         app.clock.rest()
         await pilot.press("enter")
+        assert app.answers == []
+        app.clock.rest()
+        await pilot.press("enter")
         await until(pilot, lambda: app.answers == [True])
+
+
+async def test_typing_withdraws_the_question() -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+        app.clock.rest()
+        await pilot.press(*"sales")
+        app.clock.rest()
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.answers == []
 
 
 async def test_escape_always_goes_back() -> None:

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
+from tests.genie_tui.room_parts import answer
 from tests.genie_tui.scripted_room import HandClock, ScriptedJoinedRoom, in_room, until
 from textual.pilot import Pilot
 from textual.widgets import OptionList, Static, TextArea
@@ -95,7 +96,7 @@ async def test_a_call_is_changed_shown_and_then_allowed(joined: ScriptedJoinedRo
         assert joined.answers == []
         joined.takes_answers = False
         clock.rest()
-        await pilot.press("enter")
+        await answer(pilot, clock, "enter")  # typing has withdrawn the question
         await until(pilot, lambda: NOT_TAKEN in state_of(edit))
         joined.takes_answers = True
         await pilot.press("ctrl+s")
@@ -171,6 +172,8 @@ async def test_a_tool_is_allowed_so_often_or_so_long(joined: ScriptedJoinedRoom)
         await pilot.press("enter")
         await pilot.pause()
         assert joined.answers == []  # the keyboard has not rested
+        clock.rest()
+        await pilot.press("t", *"5", "enter")
         clock.rest()
         await pilot.press("enter")
         await until(pilot, lambda: joined.answers)

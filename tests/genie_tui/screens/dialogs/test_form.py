@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from tests.genie_tui.room_parts import answer
 from tests.genie_tui.screens.dialogs.test_edit_call import go_to_card
 from tests.genie_tui.scripted_room import HandClock, ScriptedJoinedRoom, in_room, until
 from textual.pilot import Pilot
@@ -121,8 +122,7 @@ async def test_the_card_says_who_asks_for_what_and_no_key_but_one_answers(
             clock.rest()
         await until(pilot, lambda: "waits for your answer" in keys_of(card))
         assert joined.answers == []
-        await pilot.press("d")
-        clock.rest()
+        await answer(pilot, clock, "d")
         await until(pilot, lambda: bool(joined.answers))
     assert joined.answers[0][1] == Answer(allow=False)
 

@@ -22,7 +22,6 @@ def test_the_claim_of_a_server_stands_beside_that_nothing_is_known(claim: str) -
         "what it does is not known here",
         f"its server says that {claim}",
     ]
-    assert view.is_risky
 
 
 def test_what_a_denial_cannot_hold_is_on_the_card() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.genie_tui.conftest import SHORTLY
-from tests.genie_tui.room_parts import card, editor, text_of
+from tests.genie_tui.room_parts import answer, card, editor, text_of
 from tests.genie_tui.scripted_room import HandClock, ScriptedJoinedRoom, in_room, until
 from textual.pilot import Pilot
 
@@ -67,11 +67,12 @@ async def test_a_long_change_is_not_allowed_from_its_first_screen(
         for key in "aslwt":
             await press_alone(pilot, clock, key)
         assert joined.answers == []
+        assert not shows(screen, "allows it")
         await until(pilot, lambda: "scroll to the end" in text_of(screen, "#card-keys"))
         card(screen).query_one("#card-scroll").scroll_end(animate=False)
         await until(pilot, lambda: "same call" in text_of(screen, "#card-keys"))
-        await press_alone(pilot, clock, "a")
-        assert joined.answers == [(approval, Answer(allow=True))]
+        await answer(pilot, clock, "a")
+        await until(pilot, lambda: joined.answers == [(approval, Answer(allow=True))])
 
 
 @pytest.mark.parametrize("size", [SMALL, USUAL, WIDE, HUGE])
@@ -353,5 +354,5 @@ async def test_keys_that_were_typed_for_the_shell_answer_nothing(
         pilot.app.app_resume_signal.publish(pilot.app)
         await press_alone(pilot, clock, "d")
         assert joined.answers == []
-        await press_alone(pilot, clock, "d")
+        await answer(pilot, clock, "d")
         await until(pilot, lambda: joined.answers)

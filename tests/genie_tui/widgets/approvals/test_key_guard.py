@@ -9,9 +9,9 @@ from textual.app import App, ComposeResult
 from genie_tui.widgets.approvals.key_guard import QUIET, KeyGuard, age_of
 
 
-def guard() -> tuple[KeyGuard, HandClock]:
+def guard() -> tuple[KeyGuard[None], HandClock]:
     clock = HandClock()
-    return KeyGuard(clock), clock
+    return KeyGuard[None](clock), clock
 
 
 def test_refuses_a_key_at_once() -> None:
