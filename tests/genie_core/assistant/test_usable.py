@@ -94,7 +94,7 @@ def test_unknown_names_in_lists_are_left_out(tmp_path: Path) -> None:
 def test_rule_with_a_faulty_pattern_asks(rule: Rule, said: str) -> None:
     found = usable(AssistantConfig(rules=(Rule("allow", "a"), rule, Rule("allow", "b"))), KEYS)
     one, two, three = found.config.rules
-    assert (one.tool, two, three.tool) == ("a", Rule("deny", broken=True), "b")
+    assert (one.tool, two, three.tool) == ("a", Rule(rule.effect, broken=True), "b")
     assert said in str(found.problems[0])
 
 

@@ -310,7 +310,7 @@ def broken_rule(rule: Rule, fields: Collection[str]) -> Rule:
         for name in ("tool", "agent", "risk", "arguments", "path", "command", "host")
         if name not in fields
     }
-    return Rule("deny", broken=True, **valid)
+    return Rule("ask" if rule.effect == "ask" else "deny", broken=True, **valid)
 
 
 def rule_faults(rule: Rule) -> list[tuple[str, str]]:
@@ -544,10 +544,10 @@ def path_rules(
         risks = {risk_of(tool) for tool in tools if fnmatchcase(tool, rule.tool)}
         if rule.risk:
             risks &= {rule.risk}
-        if rule.effect == "deny" and not rule.broken:
+        if rule.effect == "deny":
             for risk in risks & denied.keys():
                 denied[risk].append(pattern)
-        elif (rule.effect == "ask" or rule.broken) and "read" in risks and pattern != "*":
+        elif rule.effect == "ask" and "read" in risks and pattern != "*":
             asked.append(pattern)
     return PathRules(
         tuple(denied["read"]), tuple(denied["write"]), (*PRIVATE_FILES, *private, *asked)

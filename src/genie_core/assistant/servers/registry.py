@@ -1,5 +1,6 @@
 """The state and the tools of an assistant's tool servers."""
 
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
@@ -18,6 +19,9 @@ PATIENCE: Final = 2.0
 """Seconds that a run waits for a server to start before it goes on without its tools."""
 
 _LONGEST_DESCRIPTION: Final = 1000
+_MOST_NAMED: Final = 20
+_REFUSED: Final = re.compile(r"an error response|Client error '40[045]")
+"""How the MCP SDK says that there is no server of this protocol at an address."""
 
 
 class ServerRegistry:
@@ -37,7 +41,7 @@ class ServerRegistry:
             ServerInfo(each.server or each.file.name, "left out", detail=str(each))
             for each in left_out
         ]
-        self._servers = {server.name: _Server(server.name, clock) for server in servers}
+        self._servers = {server.name: _Server(server, clock) for server in servers}
 
     @property
     def servers(self) -> Sequence[ServerInfo]:
@@ -73,8 +77,9 @@ class ServerRegistry:
 class _Server:
     """One server and its connections. The last failure remains until a connection works."""
 
-    def __init__(self, name: str, clock: Callable[[], float]) -> None:
-        self.name = name
+    def __init__(self, spec: ServerSpec, clock: Callable[[], float]) -> None:
+        self.name = spec.name
+        self._spec = spec
         self.tools: tuple[ToolInfo, ...] = ()
         self.claims: dict[str, str] = {}
         self.left_out = 0
@@ -104,9 +109,20 @@ class _Server:
         """Say why it is down, or which of its tools can't be used."""
         if self._problem:
             hint = f"; its last output: {self._hint}" if self._hint else ""
-            return f"{self._problem}{hint}"
-        listed = "; ".join(f"{name}: {why}" for name, why in self.unusable.items())
-        return mask_known(f"left out: {listed}") if listed else ""
+            return f"{self._problem}{hint or self._cure}"
+        listed = [f"{name}: {why}" for name, why in self.unusable.items()]
+        more = f"; and {len(listed) - _MOST_NAMED} more" if len(listed) > _MOST_NAMED else ""
+        return mask_known(f"left out: {'; '.join(listed[:_MOST_NAMED])}{more}") if listed else ""
+
+    @property
+    def _cure(self) -> str:
+        """Say what to write for a server on HTTP that refuses the way it is spoken to."""
+        if not self._spec.url or not _REFUSED.search(self._problem):
+            return ""
+        kind, other = (
+            ("http", "streamable HTTP") if self._spec.sse else ("sse", "server-sent events")
+        )
+        return f'; check its url, or if it speaks {other}, write "type": "{kind}"'
 
     @property
     def _state(self) -> ServerState:

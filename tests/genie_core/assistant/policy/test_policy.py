@@ -19,6 +19,7 @@ from genie_core.assistant.policy.policy import (
     path_rules,
     rule_faults,
 )
+from genie_core.assistant.tools.files.workspace import PathRules
 from genie_core.room.engine.effects import UNKNOWN_EFFECTS
 from genie_core.room.engine.policy import EXCEED_BUDGET, Effect, Risk, ToolCall
 
@@ -229,11 +230,14 @@ def test_broken_rule_that_allows_has_no_effect() -> None:
     assert judged(broken, tool="read_file") == "allow"
 
 
-def test_files_of_a_broken_rule_are_private_to_searches() -> None:
-    broken = broken_rule(Rule("deny", path="*.plan"), ["tool"])
-    found = path_rules([broken], "system", lambda _: "read", ["read_file"])
-    assert "*.plan" in found.private
-    assert found.unread == ()
+def test_files_of_a_broken_rule_stay_out_of_reach() -> None:
+    def found(effect: Effect) -> PathRules:
+        broken = broken_rule(Rule(effect, path="*.plan"), ["tool"])
+        return path_rules([broken], "system", lambda _: "read", ["read_file"])
+
+    assert found("deny").unread == ("*.plan",)
+    assert "*.plan" in found("ask").private
+    assert found("allow").unread == ()
 
 
 def test_faults_in_rules_are_found() -> None:

@@ -100,3 +100,15 @@ async def test_forgotten_session_is_opened_again(
             web.refusal = refusal
             assert await made.result(Call("web_shout", {"text": "you"})) == "YOU"
             assert await made.result() == "HEY"
+
+
+@pytest.mark.parametrize(("path", "sse", "cure"), [("/sse", False, "sse"), ("/mcp", True, "http")])
+async def test_wrong_way_over_http_says_what_to_write(
+    runtime: str, program: Program, path: str, cure: str, *, sse: bool
+) -> None:
+    async with odd_web() as web:
+        spec = ServerSpec("web", url=web.url(path), sse=sse, legacy=sse)
+        async with bench(runtime, spec, program.spec()) as made:
+            assert await made.result() == "HEY"
+            assert made.state == "down"
+            assert f'write "type": "{cure}"' in made.board.servers[0].detail
