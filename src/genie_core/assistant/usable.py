@@ -18,7 +18,7 @@ from genie_core.assistant.instructions.prompt import InstructionSources
 from genie_core.assistant.policy.policy import broken_rule, rule_faults
 from genie_core.assistant.prompts import Kind, load_or_shipped, load_prompt
 from genie_core.assistant.servers.config_file import ServersFile, load_servers
-from genie_core.assistant.servers.entries import Unusable, server_name
+from genie_core.assistant.servers.entries import fit_name
 from genie_core.assistant.tools.catalog import TOOL_NAMES
 
 ALONE: Final = "the assistant"
@@ -50,6 +50,8 @@ def usable(config: AssistantConfig, keys: Mapping[str, str]) -> Usable:
     """
     servers = servers_of(config)
     problems: Problems = [*map(LeftOut, config.problems), *servers.problems]
+    if config.servers_file is not None and not config.servers_file.exists():
+        problems.append(LeftOut(f"mcp: file not found: {config.servers_file}"))
     found = replace(
         config,
         template=_template(config, problems),
@@ -105,7 +107,7 @@ def _servers(
 ) -> tuple[str, ...] | None:
     """Return the names of servers that are there; a server that is off or broken is no mistake."""
     known = tuple(file.servers)
-    fit = None if names is None else tuple(map(_fit_name, names))
+    fit = None if names is None else tuple(map(fit_name, names))
     found = _known(
         fit,
         {*file.names, *known},
@@ -113,13 +115,6 @@ def _servers(
         problems,
     )
     return None if found is None else tuple(name for name in found if name in file.servers)
-
-
-def _fit_name(name: str) -> str:
-    try:
-        return server_name(name)
-    except Unusable:
-        return name
 
 
 def _known(

@@ -97,8 +97,6 @@ def _in_assistant(
     except GenieError as error:
         yield Problem(str(error))
         return
-    if settings.mcp and written.servers_file and not written.servers_file.exists():
-        yield Problem(f"mcp: file not found: {written.servers_file}")
     found = usable(written, keys)
     config, servers = found.config, found.servers
     for each in found.problems:

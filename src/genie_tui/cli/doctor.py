@@ -232,8 +232,6 @@ def _servers(
 
     try:
         config = assistant_config(settings, locations)
-        if settings.mcp and config.servers_file and not config.servers_file.exists():
-            yield CheckResult("servers", f"mcp: file not found: {config.servers_file}", ok=False)
         keys = names_at_hand(settings.name or default_name(), locations, env)
         found = usable(config, keys)
         roles = roles_of(found.config, found.servers.servers, "")

@@ -74,9 +74,10 @@ def _list(
 
 
 def _one_with_login(servers: Mapping[str, "ServerSpec"], name: str) -> "ServerSpec":
+    from genie_core.assistant.servers.entries import fit_name
     from genie_core.assistant.servers.login import can_log_in
 
-    spec = servers.get(name)
+    spec = servers.get(name) or servers.get(fit_name(name))
     if spec is None:
         known = ", ".join(servers) or "none"
         raise NoSuchServer(f"there is no tool server {name!r}; there are: {known}")

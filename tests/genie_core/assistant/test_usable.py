@@ -153,3 +153,8 @@ def test_texts_that_are_left_out_are_named(tmp_path: Path) -> None:
     config = AssistantConfig(own_texts=tmp_path)
     assert len(refused_texts(config)) == 3
     assert tuple(build_assistant(config).controls.problems) == tuple(refused_texts(config))
+
+
+def test_missing_servers_file_is_named(tmp_path: Path) -> None:
+    (notice,) = build_assistant(AssistantConfig(servers_file=tmp_path / "gone.json")).notices
+    assert notice == f"mcp: file not found: {tmp_path / 'gone.json'}"

@@ -99,6 +99,8 @@ class Policy:
     them; other rules may also match the argument as written. For an address, a rule that allows
     must match the host by itself.
 
+    A broken rule decides nothing, but what it may be about is asked about unless a rule denies it.
+
     `texts_used` returns the files of the workspace that have been in a prompt.
 
     No rule can allow exceeding the budget, or what a tool server asks for.

@@ -70,6 +70,14 @@ def server_name(name: str) -> str:
     return fit
 
 
+def fit_name(name: str) -> str:
+    """Return the name that a server has after `server_name`; unchanged if it has none."""
+    try:
+        return server_name(name)
+    except Unusable:
+        return name
+
+
 class Entry:
     """The values of one entry by our keys, each checked when it is read. Raises `Unusable`."""
 
