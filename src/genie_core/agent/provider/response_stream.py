@@ -18,7 +18,7 @@ from genie_core.errors import ModelFailed
 _EVENTS: Final = "text/event-stream"
 _JSON: Final = "application/json"
 _DONE: Final = b"data:[DONE]"
-_NO_END: Final = "its server did not say that the answer is complete"
+NO_END: Final = "its server did not say that the answer is complete"
 
 _CHAT: Final = "/chat/completions"
 _LAST_EVENTS: Final[Mapping[str, frozenset[str]]] = {
@@ -164,7 +164,7 @@ class _Events(_Wrapped):
             if is_last and not (self._reader.is_finished or self._is_refused):
                 if rest := self._reader.rest():
                     yield _event(rest)
-                raise UnfinishedResponse(_NO_END)
+                raise UnfinishedResponse(NO_END)
             yield self._line(line)
             if self._reader.failure is not None:
                 raise self._reader.failure
@@ -194,7 +194,7 @@ class _Body(_Wrapped):
         if self._chat.failure is not None:
             raise self._chat.failure
         if not self._chat.finished:
-            raise UnfinishedResponse(_NO_END)
+            raise UnfinishedResponse(NO_END)
         yield _as_events(body) if self._streamed else json.dumps(body).encode()
 
 

@@ -5,9 +5,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from agents import ModelSettings, OpenAIChatCompletionsModel, OpenAIResponsesModel
+from agents import ModelSettings, OpenAIChatCompletionsModel
+from agents import OpenAIResponsesModel as AgentsResponsesModel
 from openai import AsyncOpenAI
-from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
 from genie_core.agent import Agent, AgentInput
@@ -52,11 +53,12 @@ class Bench:
 
     def agent(self) -> pydantic_ai.DefaultAgent | openai.DefaultAgent:
         """Make a fresh agent."""
-        if self.runtime == "pydantic-ai":
-            model = OpenAIChatModel(MODEL, provider=OpenAIProvider(openai_client=self.client))
+        if self.runtime.startswith("pydantic-ai"):
+            api = OpenAIChatModel if self.runtime == "pydantic-ai" else OpenAIResponsesModel
+            model = api(MODEL, provider=OpenAIProvider(openai_client=self.client))
             return pydantic_ai.DefaultAgent("", model, tools=self.tools, compaction=self.compaction)
         kind: Callable[..., Any] = (
-            OpenAIChatCompletionsModel if self.runtime.endswith("chat") else OpenAIResponsesModel
+            OpenAIChatCompletionsModel if self.runtime.endswith("chat") else AgentsResponsesModel
         )
         return openai.DefaultAgent(
             "",

@@ -249,3 +249,54 @@ async def test_unfinished_decision_is_a_failure(finish: str | None, able: bool) 
         with pytest.raises(ModelFailed):
             await reasoner.run([Message("hello", "ann")])
         assert reasoner.processed == 0
+
+
+def response(status: str, *output: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """Return a response of the Responses API."""
+    required = {"object": "response", "created_at": 1, "model": "m", "tools": []}
+    return {"id": "r", "status": status, "output": list(output), **required, **more}
+
+
+def begun(*texts: str) -> list[dict[str, Any] | str]:
+    """Return the events of the Responses API up to the end of the text."""
+    item = {"type": "message", "id": "i", "role": "assistant", "status": "in_progress"}
+    place = {"item_id": "i", "output_index": 0, "content_index": 0, "logprobs": []}
+    events: list[dict[str, Any]] = [
+        {"type": "response.created", "response": response("in_progress")},
+        {"type": "response.output_item.added", "output_index": 0, "item": item | {"content": []}},
+        *({"type": "response.output_text.delta", "delta": text, **place} for text in texts),
+    ]
+    return [{"sequence_number": number, **event} for number, event in enumerate(events)]
+
+
+def incomplete(reason: str, *output: dict[str, Any]) -> dict[str, Any]:
+    ended = response("incomplete", *output, incomplete_details={"reason": reason})
+    return {"type": "response.incomplete", "response": ended, "sequence_number": 9}
+
+
+CUT_CALL = {
+    "type": "function_call",
+    "id": "f",
+    "call_id": "f",
+    "name": "note",
+    "arguments": "{}",
+    "status": "incomplete",
+}
+
+
+@pytest.mark.parametrize(
+    ("end", "kind"),
+    [
+        ([], "cut"),
+        ([incomplete("content_filter")], "filter"),
+        ([incomplete("max_output_tokens", CUT_CALL)], "output"),
+    ],
+)
+@pytest.mark.parametrize("runtime", ["pydantic-ai responses", "openai-agents responses"])
+async def test_unfinished_response_is_incomplete(
+    runtime: str, end: list[dict[str, Any] | str], kind: str
+) -> None:
+    notes = Notes()
+    with pytest.raises(ModelFailed) as failed:
+        await notes.ask(runtime, Raw(*begun("Half ", "an"), *end))
+    assert (failed.value.kind, notes.text, notes.calls) == (kind, "Half an", [])

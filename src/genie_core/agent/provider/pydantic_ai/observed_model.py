@@ -41,6 +41,7 @@ from genie_core.agent.provider.pydantic_ai.errors import (
     trouble_of,
     unwrapped,
 )
+from genie_core.agent.provider.response_stream import NO_END
 from genie_core.agent.provider.tool_definitions import concise, one_line
 from genie_core.runtime.progress import Usage, doing, spent
 
@@ -169,7 +170,15 @@ class ObservedModel(WrapperModel):
             self._check_end(response.get())
 
     def _check_end(self, response: ModelResponse) -> None:
-        """Raise `ModelFailed` for a response whose last tool call may be incomplete."""
+        """Raise `ModelFailed` for a response without an end, or that ends within a tool call.
+
+        Google's client has no hooks; the others' responses are checked as they arrive.
+        """
+        details = response.provider_details or {}
+        model = unwrapped(self.wrapped)
+        has_end = response.finish_reason or details.get("finish_reason")
+        if model.system.startswith("google") and not has_end:
+            raise info_of_model(model).failed("cut", NO_END)
         calls = any(isinstance(part, ToolCallPart) for part in response.parts)
         if calls and response.finish_reason == "length":
             raise info_of_model(self.wrapped).failed("output")
