@@ -139,6 +139,8 @@ def test_no_is_kept_and_the_old_host_comes_back(
         arguments = ["resume", "--name", "alice", "--port", str(port)]
         with Terminal(*arguments, home=homes["alice"], columns=140) as back:
             back.wait_for("Standup", "online", "before")
+            back.wait_for("bob continued this room as a new one")
+            bob.wait_for("alice hosts the room again")
             with Terminal("join", old, "--name", "carol", home=homes["carol"]) as again:
                 again.wait_for("Standup", "online", "before")
                 assert "typed while nobody hosted" not in again.text

@@ -16,8 +16,8 @@ from operator import itemgetter
 from typing import Final, TypeAlias
 
 from genie_core.errors import GenieError
-from genie_core.room.client.events import ContinuationsChanged, OnEvent
-from genie_core.room.client.model import ConnectionState, ConnectionStatus, Continuation
+from genie_core.room.client.events import ContinuationsChanged, Notice, OnEvent
+from genie_core.room.client.model import ConnectionState, ConnectionStatus, Continuation, Severity
 from genie_core.room.discovery.browser import Browser
 from genie_core.room.discovery.service_record import Announcement
 from genie_core.room.open.requests import (
@@ -31,6 +31,7 @@ from genie_core.room.open.route import LOOK, ask_host, ask_signer
 from genie_core.room.protocol.events import HostStarted
 from genie_core.room.protocol.frames import MOST_PRESENT, Challenge
 from genie_core.room.protocol.host_record import HostRecord
+from genie_core.room.security.founding import continued_room
 from genie_core.room.security.signing import is_signed
 from genie_core.room.state.continuations import may_be_continued
 from genie_core.room.state.hosting import Claim, turn_of
@@ -40,6 +41,8 @@ from genie_core.room.text.continuations import (
     FOLLOW,
     about_continuing,
     about_following,
+    is_back,
+    was_continued,
 )
 from genie_core.runtime.tasks import start_task
 from genie_core.sessions.catalog import Catalog
@@ -169,6 +172,13 @@ def candidates(state: RoomState, announced: Iterable[Announcement]) -> list[Anno
     return [each for _, each in sorted(ranked, key=itemgetter(0))][:MOST]
 
 
+def is_continued_by(state: RoomState, announced: Announcement) -> bool:
+    """Whether a former host announces the room that goes on in this one."""
+    deed, name = announced.deed, state.owner_of(announced.deed.key)
+    is_former = name in state.hosts and deed.key != state.host_key
+    return is_former and continued_room(state.founding) == deed.room and name == deed.host
+
+
 async def _answering(
     state: RoomState,
     announced: Sequence[Announcement],
@@ -235,7 +245,9 @@ class Continuations:
     """Reports in which rooms members continue one whose host is away.
 
     `state` returns the room, `key` is this person's. Rooms that the person `declined` are left out;
-    `keep` notes a further one on disk.
+    `keep` notes a further one on disk. While the host is here, a notice tells once of each room
+    beside this one: of the room that this one continues, and a person who `hosts` also of those that
+    continue this one.
     """
 
     def __init__(
@@ -246,10 +258,13 @@ class Continuations:
         declined: Iterable[str] = (),
         keep: Callable[[str], None] = lambda _: None,
         ask: AskSigner = ask_signer,
+        *,
+        hosts: bool = False,
     ) -> None:
         self._state = state
         self._emit = on_event
         self._key = key
+        self._hosts = hosts
         self._declined = set(declined)
         self._keep = keep
         self._ask = ask
@@ -268,7 +283,7 @@ class Continuations:
         if status.state is not ConnectionState.RETRYING:
             self._since = None
         elif self._since is None:
-            self._since = time.time()
+            self._since, self._next = time.time(), 0.0
         self._news.set()
 
     def decline(self, room: str) -> None:
@@ -298,21 +313,50 @@ class Continuations:
         """Check once; return the seconds until the next time, None if something must change."""
         since, state = self._since, self._state()
         if since is None:
-            self._checked = []
             self._tell(())
-            return None
+            return await self._look_beside(state, list(announced()))
         if (left := AWAY - (time.time() - since)) > 0:
             return left
-        rooms = [
-            each for each in candidates(state, announced()) if each.deed.room not in self._declined
-        ]
-        if rooms == self._checked and (left := self._next - time.monotonic()) > 0:
-            return left  # other announcements have changed
-        self._checked, self._next = rooms, time.monotonic() + AGAIN
+        rooms = self._undeclined(candidates(state, announced()))
+        if left := self._left(rooms):
+            return left
         found = await _answering(state, rooms, self._key, since, self._ask)
         if self._since is not None:
             self._tell(tuple(each for each in found if each.room not in self._declined))
         return AGAIN
+
+    async def _look_beside(
+        self, state: RoomState, announced: Sequence[Announcement]
+    ) -> float | None:
+        """Tell once of each room beside this one; return the seconds until the next check."""
+        before = self._undeclined(each for each in announced if is_continued_by(state, each))[:MOST]
+        after = self._undeclined(candidates(state, announced)) if self._hosts else []
+        if not (before or after):
+            return None
+        if left := self._left([*before, *after]):
+            return left
+        for each in before:
+            claim = await self._ask(each.deed.room, each.deed, each.addresses, self._key)
+            if claim is not None and claim.challenge.room == each.deed.room:
+                self._tell_beside(each.deed.room, is_back(each.deed.host))
+        for found in await _answering(state, after, self._key, 0.0, self._ask):
+            self._tell_beside(found.room, was_continued(found))
+        return AGAIN
+
+    def _tell_beside(self, room: str, text: str) -> None:
+        self._declined.add(room)
+        self._emit(Notice(Severity.INFO, text))
+
+    def _undeclined(self, rooms: Iterable[Announcement]) -> list[Announcement]:
+        return [each for each in rooms if each.deed.room not in self._declined]
+
+    def _left(self, rooms: list[Announcement]) -> float:
+        """Return the seconds until the same rooms are checked again; 0 to check them now."""
+        now = time.monotonic()
+        if rooms == self._checked and self._next > now:
+            return self._next - now
+        self._checked, self._next = rooms, now + AGAIN
+        return 0.0
 
     def _tell(self, found: tuple[Continuation, ...]) -> None:
         if found != self._told:

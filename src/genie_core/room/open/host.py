@@ -16,6 +16,7 @@ from genie_core.room.client.model import PendingMessage, Severity
 from genie_core.room.discovery.browser import Browser
 from genie_core.room.files.sync import FileSync
 from genie_core.room.open.conflicts import HostConflicts
+from genie_core.room.open.continuation import Continuations
 from genie_core.room.open.files import blobs_of
 from genie_core.room.open.profile import Profile, engine_for, private_arguments_in, room_config
 from genie_core.room.open.route import ask_signer
@@ -287,7 +288,17 @@ async def _rivals_watched(joined: JoinedRoom, on_event: OnEvent) -> AsyncIterato
             joined.give_way(GIVEN_WAY.format(host=host), addresses, claim.pin)
 
     rivals = HostConflicts(lambda: joined.state, on_event, joined.state.host_key, ask_signer, meet)
-    async with Browser(rivals.note) as browser, rivals.watched(lambda: browser.found(room)):
+    beside = Continuations(lambda: joined.state, on_event, joined.state.host_key, hosts=True)
+
+    def network_changed() -> None:
+        rivals.note()
+        beside.note()
+
+    async with (
+        Browser(network_changed) as browser,
+        rivals.watched(lambda: browser.found(room)),
+        beside.watched(browser.rooms.values),
+    ):
         yield
 
 

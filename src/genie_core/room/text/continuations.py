@@ -15,6 +15,8 @@ _BOTH: Final = (
     "merged by itself."
 )
 
+_TWO: Final = "There are two rooms now: nothing is merged by itself"
+
 
 def about_continuing(title: str, host: str) -> str:
     """Return what continuing a room does, for the person who is to confirm it."""
@@ -43,6 +45,19 @@ def continues(found: Continuation, now: float) -> str:
         f"{visible_line(found.by)} continues this room as a new one, “{visible_line(found.title)}”; "
         f"{visible_line(found.host)} has been away{since}; {_others(found)}"
     )
+
+
+def was_continued(found: Continuation) -> str:
+    """Say to the host who is back that a member has continued the room meanwhile."""
+    return (
+        f"{visible_line(found.by)} continued this room as a new one, “{visible_line(found.title)}”, "
+        f"while it had no host; {_others(found)}. {_TWO}"
+    )
+
+
+def is_back(host: str) -> str:
+    """Say in a room that continues another one that the host of that one is back."""
+    return f"{visible_line(host)} hosts the room again that this one continues. {_TWO}"
 
 
 def _others(found: Continuation) -> str:

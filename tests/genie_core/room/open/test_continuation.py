@@ -48,6 +48,7 @@ from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.security.host_records import sign_host_record
 from genie_core.room.security.identity import Identity
 from genie_core.room.state.hosting import Claim
+from genie_core.room.text.continuations import is_back
 from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.fork import fork
 from genie_core.sessions.session import SavedSession
@@ -377,6 +378,32 @@ async def test_person_is_asked_once_while_the_host_is_away(home: Path) -> None:
             watch.decline(bob.id)
             await ear.until(lambda: asked(ear) == [["bob"], [], ["bob"], []])
             assert kept == [bob.id]
+
+
+async def test_host_who_is_back_hears_who_continued(home: Path) -> None:
+    ear = Ear()
+    async with joined("bob", continuing(home), home / "bob") as (bob, _):
+        state, key = known_state(copy_of(home / "erin", "erin")), Identity.generate().key
+        found = [announced(bob, state.room)]
+        watch = Continuations(lambda: state, ear, key, hosts=True)
+        async with watch.watched(lambda: found):
+            await ear.until(lambda: ear.notices)
+    (text,) = ear.notices
+    assert text.startswith("bob continued this room as a new one")
+
+
+async def test_members_of_the_new_room_hear_that_the_host_is_back(home: Path) -> None:
+    (room,) = Catalog(places(home / "ann").sessions).all()
+    ear = Ear()
+    async with (
+        joined("bob", continuing(home), home / "bob") as (bob, _),
+        joined("ann", ResumeRoom(room.id), home / "ann") as (ann, _),
+    ):
+        found = [announced(ann, "")]
+        watch = Continuations(lambda: bob.state, ear, bob.state.host_key, hosts=True)
+        async with watch.watched(lambda: found):
+            await ear.until(lambda: ear.notices)
+    assert ear.notices == [is_back("ann")]
 
 
 async def test_no_is_kept_with_the_copy(home: Path) -> None:
