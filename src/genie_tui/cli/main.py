@@ -194,7 +194,7 @@ def _start(options: argparse.Namespace, source: SettingsSource, locations: Locat
         case "resume" if options.continues:
             opening = ContinueRoom(options.id, force=options.force)
         case "resume":
-            opening = ResumeRoom(options.id, force=options.force)
+            opening = ResumeRoom(options.id, force=options.force, port=options.port or 0)
     if opening is not None and options.plain:
         from genie_tui.cli.plain.chat import run_plain
 

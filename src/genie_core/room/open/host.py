@@ -64,8 +64,13 @@ class NotSaved(GenieError):
     """The end of a room is not on disk."""
 
 
-async def bind_room(person: Profile, resources: AsyncExitStack, before: str = "") -> socket.socket:
-    """Listen on the chosen port, else on the room's previous one, else on the next free one.
+async def bind_room(
+    person: Profile, resources: AsyncExitStack, before: str = "", asked: int = 0
+) -> socket.socket:
+    """Listen on the port of the settings, or on the next free one.
+
+    A room keeps its own port, in the address `before`, by which its members know it, unless the
+    person has `asked` for another one just now.
 
     Raises:
         AddressInUse: all of them are taken.
@@ -73,7 +78,7 @@ async def bind_room(person: Profile, resources: AsyncExitStack, before: str = ""
     """
     chosen, local = person.settings.port, person.settings.local
     usual = list(range(DEFAULT_PORT, DEFAULT_PORT + PORTS_TO_TRY))
-    ports = [chosen] if chosen else [*_port_of(before), *usual]
+    ports = [asked] if asked else [*_port_of(before), *([chosen] if chosen else usual)]
     host = LOOPBACK if local else EVERYWHERE
     for port in ports:
         try:

@@ -181,7 +181,7 @@ class RoomOpener:
             await self._find_host(saved, opening, on_event)
         person = self._named_for(saved, opening).with_habits_of(saved)
         before = saved.metadata.address if saved.metadata.kind == "hosted" else ""
-        sock = await bind_room(person, resources, before)
+        sock = await bind_room(person, resources, before, opening.port)
         try:
             hosted = await serve_room(person, saved, sock, resources, opening.met)
         except NotYourTurn as error:

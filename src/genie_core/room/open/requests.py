@@ -25,7 +25,8 @@ class ResumeRoom:
 
     `unsent` are messages that an earlier session could not send. `handed`: its host is handing it
     over right now. `force` skips the search for a present host. `met` is when the host was last
-    here, in seconds since the epoch; 0 if unknown.
+    here, in seconds since the epoch; 0 if unknown. `port` is one that the person asks for instead
+    of the room's own; 0 for none.
     """
 
     id: str
@@ -33,6 +34,7 @@ class ResumeRoom:
     handed: bool = False
     force: bool = False
     met: float = 0.0
+    port: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@ import errno
 import io
 import os
 import shutil
+import socket
 import sys
 import threading
 import time
@@ -16,6 +17,7 @@ import msgspec
 import pytest
 from tests.genie_core.room.live_room import Ear
 from tests.limits import scaled
+from tests.ports import free_port
 
 from genie_core.datastore import path_name
 from genie_core.room.client.events import CopyRead, RoomEvent
@@ -359,6 +361,22 @@ async def test_another_room_at_a_known_address_is_simply_another_room(tmp_path: 
         joined("ben", JoinRoom(address, guest=True), tmp_path / "b") as (ben, _),
     ):
         assert ben.title == "Second"
+
+
+async def test_resumed_room_keeps_its_own_port(tmp_path: Path) -> None:
+    async with joined("ann", NewRoom("Standup"), tmp_path) as (ann, _):
+        address, room = ann.hosting.address, ann.saved
+    other = free_port()
+    settings = Settings(local=True, port=other)
+    async with joined("ann", ResumeRoom(room), tmp_path, settings) as (ann, _):
+        assert ann.hosting.address == address
+    async with joined("ann", ResumeRoom(room, port=other), tmp_path) as (ann, _):
+        assert parse_address(ann.hosting.address).port == other  # the person asked for it
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", other))
+        taken.listen()
+        async with joined("ann", ResumeRoom(room), tmp_path) as (ann, _):
+            assert parse_address(ann.hosting.address).port != other
 
 
 async def test_nothing_of_another_room_is_heard(tmp_path: Path) -> None:
