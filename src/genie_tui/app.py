@@ -25,9 +25,10 @@ from textual.screen import Screen
 from textual.worker import WorkerFailed
 
 from genie_core.errors import GenieError
-from genie_core.room.client.model import EngineState
+from genie_core.room.client.model import ConnectionState, EngineState
 from genie_core.room.open.requests import (
     FollowRoom,
+    JoinRoom,
     OpenRequest,
     Question,
     RejoinRoom,
@@ -35,8 +36,11 @@ from genie_core.room.open.requests import (
     ResumeRoom,
     after_handover,
     after_parting,
+    at_addresses,
 )
 from genie_core.room.open.service import RoomService
+from genie_core.room.protocol.errors import InvalidInvite
+from genie_core.room.security.invite import read_invite
 from genie_core.runtime.grace import QUICK_GRACE
 from genie_core.sessions.service import SessionService
 from genie_core.settings.edit import add_rule
@@ -87,6 +91,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+MOVED: Final = "the room is joined at another address"
 FOR_ALL: Final = "It applies to everyone's requests, in every room you open."
 
 BY_NAME: Final = "name"
@@ -307,9 +312,27 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
             await self.push_screen(ReplayScreen(self._service, opening, self.clock))
         elif saved and (room := self.rooms.saved_as(saved)) is not None:
             await self._visit(room)
+        elif isinstance(opening, JoinRoom) and await self._is_open_here(opening):
+            pass
         else:
             await self._show_new(self._room_for(opening))
             self._show_counts()
+
+    async def _is_open_here(self, opening: JoinRoom) -> bool:
+        """Show the open room that an invite leads to, which goes on at the invite's addresses."""
+        try:
+            invite = await asyncio.to_thread(read_invite, opening.way)
+        except InvalidInvite:
+            return False
+        room = self.rooms.invited_by(invite)
+        if room is None or opening.separate:
+            return False
+        await self._visit(room)
+        joined = room.joined
+        has_copy = joined is not None and joined.saved and not room.hosts
+        if joined and has_copy and joined.connection.state is not ConnectionState.ONLINE:
+            self._go_on(room.screen, lambda joined: at_addresses(joined, invite), MOVED)
+        return True
 
     @on(RoomScreen.Opened)
     async def _open_more(self) -> None:

@@ -15,6 +15,7 @@ from textual.worker import WorkerCancelled, WorkerFailed
 from genie_core.errors import GenieError
 from genie_core.room.open.service import RoomService
 from genie_core.room.participant.receipt import LeftInDisorder, Receipt
+from genie_core.room.security.founding import hash_in
 from genie_core.runtime.tasks import start_task
 from genie_core.text.format import counted
 from genie_tui.exit_report import ExitReport, UnsavedInput, UnsentText
@@ -22,6 +23,7 @@ from genie_tui.screens.room import RoomScreen
 
 if TYPE_CHECKING:
     from genie_core.room.participant.room import JoinedRoom
+    from genie_core.room.security.invite import Invite
     from genie_tui.screens.lobby import RoomHere
 
 VIEW_TIMEOUT: Final = 5.0
@@ -198,6 +200,18 @@ class Rooms:
     def saved_as(self, saved: str) -> OpenRoom | None:
         """The room that is saved in a folder if it is open or being opened again."""
         return next((each for each in self._open if each.screen.saved == saved), None)
+
+    def invited_by(self, invite: "Invite") -> OpenRoom | None:
+        """The open room that an invite leads to."""
+        opened = [(each, each.joined) for each in self._open]
+        return next(
+            (
+                each
+                for each, joined in opened
+                if joined is not None and invite.room and hash_in(joined.state.room) == invite.room
+            ),
+            None,
+        )
 
     def begin_with(self, room: OpenRoom) -> None:
         """Show a room's screen as the first of an app that doesn't run yet.

@@ -26,9 +26,10 @@ from genie_core.assistant.known_programs import ProgramOffer
 from genie_core.assistant.models.discover import ModelOffer
 from genie_core.errors import GenieError
 from genie_core.room.client.events import OnEvent
-from genie_core.room.client.model import NextStep, SessionEnded
+from genie_core.room.client.model import ConnectionState, ConnectionStatus, NextStep, SessionEnded
 from genie_core.room.open.requests import (
     FollowRoom,
+    JoinRoom,
     NewRoom,
     OpenRequest,
     OtherWay,
@@ -39,7 +40,15 @@ from genie_core.room.open.requests import (
 )
 from genie_core.room.open.service import SavedSummary
 from genie_core.room.participant.receipt import Item, Receipt
-from genie_core.room.protocol.events import AnswerPosted, MemberLeft, MessagePosted
+from genie_core.room.protocol.address import Address
+from genie_core.room.protocol.events import (
+    AnswerPosted,
+    HostStarted,
+    MemberLeft,
+    MessagePosted,
+    RoomCreated,
+)
+from genie_core.room.security.invite import Invite, write_invite
 from genie_core.sessions.search.documents import SearchHit
 from genie_core.sessions.search.snippet import Snippet
 from genie_tui.alerts import LONGEST
@@ -247,6 +256,34 @@ async def test_a_room_that_changes_its_host_elsewhere_takes_nothing_from_the_scr
         assert isinstance(app.screen, RoomScreen)
         assert app.screen.joined is again
         assert app.screen.draft == "half"
+
+
+@pytest.mark.parametrize("is_online", [True, False])
+async def test_invite_gives_its_address_to_the_open_room(
+    kitchen: ScriptedJoinedRoom, is_online: bool
+) -> None:
+    digest = "a" * 24
+    member = ScriptedJoinedRoom(saved="garden-1")
+    member.feed(RoomCreated(f"garden-{digest}", "Garden"), HostStarted("bob"))
+    invite = Invite((Address("192.0.2.7", 7654),), "A" * 43, "zH5amHg", b"s" * 16, room=digest)
+    service = ManyRooms(member, others=[kitchen, member])
+    app = GenieApp(service, None, "ann", clock=HandClock())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await app.open(NewRoom("Garden"))
+        await until(pilot, lambda: shown(app) == "Garden")
+        await app.open(NewRoom("Kitchen"))
+        await until(pilot, lambda: shown(app) == "Kitchen")
+        if not is_online:
+            member.connection = ConnectionStatus(ConnectionState.RETRYING)
+        await app.open(JoinRoom(write_invite(invite)))
+        await until(
+            pilot, lambda: shown(app) == "Garden" and len(service.openings) == 3 - is_online
+        )
+        assert len(app.rooms) == 2
+        if not is_online:
+            again = service.openings[-1]
+            assert isinstance(again, RejoinRoom)
+            assert (again.id, again.addresses) == ("garden-1", ("192.0.2.7:7654",))
 
 
 @pytest.mark.parametrize("way", [ResumeRoom("garden-1"), RejoinRoom("garden-1")])

@@ -10,6 +10,7 @@ from genie_core.room.protocol.errors import OtherHost
 if TYPE_CHECKING:
     from genie_core.room.client.model import Continuation, PendingMessage
     from genie_core.room.participant.room import JoinedRoom
+    from genie_core.room.security.invite import Invite
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +190,12 @@ def after_handover(joined: "JoinedRoom") -> OpenRequest:
     return RejoinRoom(
         joined.saved, deed.addresses, deed.pin, unsent=joined.messages.pending, patient=True
     )
+
+
+def at_addresses(joined: "JoinedRoom", invite: "Invite") -> OpenRequest:
+    """Return how a member joins the room again at the addresses of an invite to it."""
+    addresses = tuple(map(str, invite.addresses))
+    return RejoinRoom(joined.saved, addresses, invite.pin, unsent=joined.messages.pending)
 
 
 def to_take_over(joined: "JoinedRoom") -> OpenRequest | None:
