@@ -36,7 +36,7 @@ from genie_core.message import Message
 from genie_core.reasoner import Decision
 from genie_core.session import GroupSession
 from genie_core.testing.openai import FakeOpenAI
-from genie_core.testing.turns import Call, Stall, Turn
+from genie_core.testing.turns import Call, Raw, Stall, Turn
 
 
 def session(assistant: Assistant, store: DataStore | None = None) -> GroupSession:
@@ -286,4 +286,24 @@ async def test_setting_limits_the_model(
             events = [each async for each in approved(chat.handle(Message(question, "ann")))]
         assert isinstance(events[-1], Failed)
         assert str(next(iter(limits))) in events[-1].error
+        await close(chat)
+
+
+@pytest.mark.timeout(100)
+@pytest.mark.parametrize("runtime", ["pydantic-ai", "openai-agents"])
+async def test_every_answer_is_checked_for_its_end(
+    monkeypatch: pytest.MonkeyPatch, runtime: Library
+) -> None:
+    choice = {"index": 0, "delta": {"content": "Half an"}, "finish_reason": None}
+    cut = Raw({"id": "c", "object": "chat.completion.chunk", "created": 1, "choices": [choice]})
+    async with FakeOpenAI(*[cut] * 3) as server:
+        monkeypatch.setenv("FAKE_KEY", server.api_key)
+        chosen: dict[str, Any] = {"base_url": server.base_url, "key_name": "FAKE_KEY"}
+        config = AssistantConfig("m", template="mention_only", runtime=runtime, **chosen)
+        chat = session(build_assistant(config))
+        for _ in range(3):
+            async with asyncio.timeout(scaled(60)):
+                events = [each async for each in chat.handle(Message("@genie hi", "ann")).events()]
+            assert isinstance(events[-1], Failed)
+            assert events[-1].text == "Half an"
         await close(chat)

@@ -14,6 +14,7 @@ from agents.items import TResponseStreamEvent
 from openai import AsyncOpenAI
 from pydantic_ai.providers import Provider
 
+from genie_core.agent.provider.client_hooks import prepare_client
 from genie_core.runtime.tasks import start_task
 
 
@@ -32,6 +33,7 @@ class ProviderClient:
         async with self._turn:
             if not self._open:
                 await self._provider.__aenter__()
+                prepare_client(self._provider.client)  # its HTTP client may be another one now
                 self._open = True
             self._requests += 1
         try:
