@@ -133,13 +133,6 @@ class Driver:
     async def do_moderate(self, measure: Any, name: str, reason: str = "") -> bool:
         return self.joined.hosting.moderate(measure, name, reason=reason)
 
-    async def do_heirs(self, after: float) -> bool:
-        """Let any member host after so many seconds without the host."""
-        done = self.joined.hosting.set_heirs((), after, anyone=True)
-        while self.joined.state.succession.rule.after != after:
-            await asyncio.sleep(0.01)
-        return done
-
     async def do_admit(self, knock: int, allow: bool) -> bool:
         return self.joined.hosting.admit(knock, allow)
 

@@ -27,7 +27,6 @@ def test_a_member_hosts_the_room_again_and_nothing_that_anybody_had_is_lost(
     alice: Member, tmp_path: Path
 ) -> None:
     invite = alice.do("invite")
-    alice.do("heirs", after=0.0)
     with Member("carol", tmp_path / "carol", join(invite)) as carol:
         carol.seated()  # so that what bob takes with him has her in it
         with Member("bob", tmp_path / "bob", join(invite)) as bob:
@@ -123,8 +122,6 @@ def test_the_program_hosts_a_copy_and_others_come_by_the_new_invite(
         ):
             room = carol.seated()["room"]
             bob.wait_for("Standup", "online")
-            alice.say("/heirs anyone after 1s")
-            bob.wait_for("any member may host")
             bob.say("everybody has this")
             carol.hears("everybody has this")
             bob.wait_for("everybody has this", gone="unsent")

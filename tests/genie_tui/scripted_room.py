@@ -371,12 +371,9 @@ class ScriptedJoinedRoom(JoinedRoom):
     takes_answers: bool = True
     typed: int = 0
     saved: str = "2026-11-21-garden-abcd"
-    next_turn: float | None = 0.0
+    may_host: bool = True
     declined: list[str] = field(default_factory=list)
     emit: OnEvent = _nothing
-
-    def turn(self, now: float) -> float | None:
-        return self.next_turn
 
     def decline(self, room: str) -> None:
         self.declined.append(room)

@@ -10,6 +10,7 @@ import msgspec
 from genie_core.room.protocol.codec import whole_text
 from genie_core.room.protocol.events import Copied
 from genie_core.room.protocol.founding import Founding
+from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.errors import DamagedSession, InvalidTag, NewerVersion, check_ordinary
 from genie_core.sessions.transcript import AGENT
@@ -41,8 +42,10 @@ class SessionMetadata(msgspec.Struct, frozen=True, kw_only=True):
     time is. Times are in seconds since the epoch. `tags` and `alias`, a title of one's own, are
     this person's. `copied` says that the room was imported, forked or continues another, the room
     `origin`, and is not yet hosted since. `declined` are the rooms that continue this one and that
-    the person need not be asked about again. `unshared`: the room was opened on a screen, and its invite was never shown,
-    so that it may be dropped while it is empty. `archived`: a service does not open it. `founding` is that of the room, by which a lost first line comes back.
+    the person need not be asked about again. `unshared`: the room was opened on a screen, and its
+    invite was never shown, so that it may be dropped while it is empty. `archived`: a service does
+    not open it. `founding` is that of the room, by which a lost first line comes back, and `hosts` are
+    the latest records of its hosts.
     `seen` is the last event that they have seen, 0 if that is not known.
 
     The fields from `last_activity` to `head` summarise the log, so that a list of rooms need not
@@ -66,6 +69,7 @@ class SessionMetadata(msgspec.Struct, frozen=True, kw_only=True):
     origin: str = ""
     declined: tuple[str, ...] = ()
     founding: Founding | None = None
+    hosts: tuple[HostRecord, ...] = ()
     model: str = ""
     template: str = ""
     workspace: str = ""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from genie_core.room.engine.backlog import BacklogChoice
-from genie_core.room.protocol.events import HEIRS_AFTER, Measure, Role
+from genie_core.room.protocol.events import Measure, Role
 
 DEFAULT_QUOTED: Final = 50
 """Messages of another room that are quoted unless the command says how many."""
@@ -102,11 +102,14 @@ class ModerationRequest:
 
 @dataclass(frozen=True, slots=True)
 class HeirsRequest:
-    """Who may host in the host's place, `after` so many seconds; `names` are in order."""
+    """Who may host in the host's place, in order; `automatic`: the program keeps the list.
+
+    With `show`, the order as it is.
+    """
 
     names: tuple[str, ...] = ()
-    anyone: bool = False
-    after: float = HEIRS_AFTER
+    automatic: bool = False
+    show: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,19 +193,16 @@ def read_invite(rest: str) -> InviteOptions:
 
 
 def read_heirs(rest: str) -> HeirsRequest:
-    """`anyone`, `none` or names, and maybe `after 5m`."""
-    words, after = rest.split(), HEIRS_AFTER
-    if len(words) > 2 and words[-2].lower() == "after":
-        after = read_span(words[-1])
-        del words[-2:]
+    """`auto`, `none` or names; nothing shows the order."""
+    words = rest.split()
     match [word.lower() for word in words]:
         case []:
-            raise InvalidArguments("say anyone, none, or names in the order of their turn")
-        case ["anyone"]:
-            return HeirsRequest(anyone=True, after=after)
+            return HeirsRequest(show=True)
+        case ["auto"]:
+            return HeirsRequest(automatic=True)
         case ["none"]:
-            return HeirsRequest(after=after)
-    return HeirsRequest(tuple(word.strip(",").removeprefix("@") for word in words), after=after)
+            return HeirsRequest()
+    return HeirsRequest(tuple(word.strip(",").removeprefix("@") for word in words))
 
 
 def read_reasoned(measure: Measure, rest: str) -> ModerationRequest:

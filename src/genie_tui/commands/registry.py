@@ -537,9 +537,9 @@ COMMANDS: Final = (
     ),
     Command(
         "heirs",
-        "Host: choose who may host while you are away",
+        "Show who may host while the host is away; host: choose them",
         slash=Slash.taking(
-            "/heirs anyone|none|NAME… [after 5m]", Group.HOST, parse.read_heirs, host.set_heirs
+            "/heirs [NAME…|none|auto]", Group.HOST, parse.read_heirs, host.set_heirs
         ),
     ),
     Command(

@@ -9,6 +9,7 @@ from genie_core.room.protocol.events import (
     AnyBody,
     ChangeBody,
     Event,
+    HeirsChanged,
     HostStarted,
     MemberJoined,
     MessagePosted,
@@ -101,6 +102,14 @@ class FoundedLog:
         joined = MemberJoined(role, engine=True, key=key, device="d1", visit=f"v{self.state.head}")
         return self.add(name, joined, signer=signer)
 
+    def names(self, *heirs: str, automatic: bool = False) -> Event:
+        """The present host's next list of heirs."""
+        keys = tuple(identity(name).key for name in heirs)
+        issue = self.state.succession.own.issue + 1
+        return self.add(
+            self.state.host, HeirsChanged(heirs, keys=keys, automatic=automatic, issue=issue)
+        )
+
     def says(
         self, name: str, text: str = "hello", *, at: float | None = None, previous: bytes = b""
     ) -> Event:
@@ -124,8 +133,8 @@ class FoundedLog:
         )
 
 
-def founded(*members: str, founder: str = "ann") -> FoundedLog:
-    """A room that its founder hosts, with these members."""
+def founded(*members: str, founder: str = "ann", listed: bool = True) -> FoundedLog:
+    """A room that its founder hosts, with these members, who are heirs if `listed`."""
     log = FoundedLog()
     founding = found_room(identity(founder), "team", "Team")
     log.add("", RoomCreated(room_id(founding), "Team", founding))
@@ -133,6 +142,8 @@ def founded(*members: str, founder: str = "ann") -> FoundedLog:
     log.joins(founder, "host")
     for name in members:
         log.joins(name)
+    if members and listed:
+        log.names(*members, automatic=True)
     assert log.state.doubts == {}
     return log
 

@@ -6,17 +6,16 @@ The rooms, states and decisions are the program's; connections and files are lis
 import json
 from dataclasses import dataclass, field
 from random import Random
+from secrets import token_hex
 from typing import Final
 
 import msgspec
 from tests.genie_core.room.scribe import Chain
-from tests.limits import scaled
 
 from genie_core.room.protocol.codec import event_mark
 from genie_core.room.protocol.events import (
     AnyBody,
     Event,
-    HostConfirmed,
     HostStarted,
     MemberJoined,
     MessagePosted,
@@ -27,7 +26,6 @@ from genie_core.room.protocol.frames import (
     Arrival,
     Challenge,
     ClientFrame,
-    ConfirmHost,
     Entries,
     EventsRecovered,
     ForkPoints,
@@ -52,7 +50,7 @@ from genie_core.room.security.signing import sign
 from genie_core.room.server.peers import Peer
 from genie_core.room.server.recovery import WORTH_KEEPING
 from genie_core.room.server.room import Room
-from genie_core.room.state.hosting import Claim, KnownHosts, turn_of
+from genie_core.room.state.hosting import Claim, KnownHosts, may_host
 from genie_core.room.state.proofs import view_of
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.origin import LOOPBACK
@@ -67,7 +65,6 @@ LIMITS: Final = Limits(burst=10**6, per_second=1e6, joins=10**6)
 STEP: Final = 20.0
 """Seconds after which everyone looks around again."""
 
-PATIENCE: Final = scaled(30.0)
 ROUNDS: Final = 40
 
 
@@ -81,11 +78,9 @@ class Player:
     room: Room | None = None
     peer: Peer | None = None
     at: "Player | None" = None
-    met: float = 0.0
     bequest: list[Event] = field(default_factory=list)
     unsent: list[MessagePosted] = field(default_factory=list)
     hosts: KnownHosts = field(init=False)
-    seen: dict[str, float] = field(default_factory=dict)
     is_banned: bool = False
 
     @property
@@ -123,14 +118,14 @@ class World:
         ann, *others = self.players.values()
         self.host(ann)
         for player in others:
-            player.hosts = KnownHosts(lambda p=player: p.state, first=True, clock=lambda: self.now)  # type: ignore[misc] # bound early
+            player.hosts = KnownHosts(lambda p=player: p.state, first=True)  # type: ignore[misc] # bound early
             assert player.name == "eve" or self.visit(player, ann)
 
     def tell(self, line: str) -> None:
         self.told.append(f"{self.now - 1e9:6.0f} {line}")
 
     def _know(self, player: Player) -> None:
-        player.hosts = KnownHosts(lambda: player.state, clock=lambda: self.now)
+        player.hosts = KnownHosts(lambda: player.state)
 
     def reach(self, one: Player, other: Player) -> bool:
         return one is not other and self.side[one.name] == self.side[other.name]
@@ -151,11 +146,13 @@ class World:
         founding = None if player.log else self.founding
         key = player.identity.key
         room.open(player.name, "token", self.now, key=key, pin=pin_of(player), founding=founding)
-        player.room, player.at, player.seen = room, player, {}
-        joined = player.signed(MemberJoined("member", True, "", key), player.name)
+        player.room, player.at = room, player
+        joined = player.signed(MemberJoined("member", True, "", key, visit=visit()), player.name)
         assert isinstance(joined, MemberJoined)
         hello = Hello(player.name, engine=True, token="token", key=key)
-        hello = msgspec.structs.replace(hello, previous=joined.previous, signature=joined.signature)
+        hello = msgspec.structs.replace(
+            hello, visit=joined.visit, previous=joined.previous, signature=joined.signature
+        )
         player.peer = room.connect()
         room.receive(player.peer, hello, self.now)
         self.pump(player)
@@ -176,31 +173,19 @@ class World:
         for other in self.players.values():
             if other.at is player:
                 self.leave(other)
-        player.met = self.now
 
     def leave(self, player: Player) -> None:
         host = player.at
         player.at = None
         if host is None or host is player or player.peer is None:
             return
-        player.met = self.now
-        player.hosts.met()
         if host.room is not None:
             host.room.disconnect(player.peer, "", self.now)
             self.pump(host)
         player.peer = None
 
     def may_host(self, player: Player) -> bool:
-        key = player.identity.key
-        return (
-            self.is_known(player)
-            and 0.0 == turn_of(player.state, player.name, key, player.met, self.now) == 0.0
-        )
-
-    def is_known(self, player: Player) -> bool:
-        """Whether all copies know a person; others could not check what the person signs."""
-        key = player.identity.key
-        return all(key in each.state.keys.values() for each in self.honest() if each.log)
+        return bool(player.log) and may_host(player.state, player.identity.key)
 
     # -- visits
 
@@ -226,20 +211,23 @@ class World:
         assert host.room is not None
         for _ in range(3):
             peer, claim, meeting = self.ask(player, host)
-            if not player.hosts.accepts(claim):
+            if self._answers_above(player, claim) or not player.hosts.accepts(claim):
                 host.room.disconnect(peer, "", self.now)
                 return False
             if claim.pin != player.hosts.found:
                 self._check(player, claim)
             last = player.log[-1] if player.log else None
             joined = player.signed(
-                MemberJoined("member", True, "", player.identity.key), player.name, self.id
+                MemberJoined("member", True, "", player.identity.key, visit=visit()),
+                player.name,
+                self.id,
             )
             assert isinstance(joined, MemberJoined)
             arrival = Arrival(
                 last.seq if last else 0,
                 event_mark(last) if last else 0,
                 engine=True,
+                visit=joined.visit,
                 previous=joined.previous,
                 signature=joined.signature,
             )
@@ -252,7 +240,6 @@ class World:
                 player.peer, player.at = peer, host
                 self._take(player, frames)
                 self.pump(host)
-                player.hosts.met()
                 self.flush(player)
                 return True
             self._part(player, frames)
@@ -261,6 +248,14 @@ class World:
             if player.is_banned:
                 return False
         raise AssertionError(f"{player.name} and {host.name} part again and again")
+
+    def _answers_above(self, player: Player, claim: Claim) -> bool:
+        """Whether a host who comes first answers, too; see `conflicts.answering_above`."""
+        above = player.hosts.above(claim)
+        return any(
+            other.identity.key in above and player.hosts.follows(self.claim(player, other))
+            for other in self.hosts_near(player)
+        )
 
     def _part(self, player: Player, frames: list[ServerFrame]) -> None:
         """Keep the part of the copy that the host has, too; see `Copies.part`."""
@@ -335,7 +330,6 @@ class World:
                     player.at = player.peer = None
                 case FrameRefused(final=True):
                     player.at = player.peer = None
-                    player.met = self.now
                 case FrameRefused(code="unproven" | "malformed"):
                     raise AssertionError(f"{player.name} is told {frame.text}")
                 case EventsRecovered(seq=seq):
@@ -372,9 +366,9 @@ class World:
         )
         self.send(heir, AcceptHosting(deed))
 
-    def set_heirs(self, host: Player, names: tuple[str, ...], after: float) -> None:
-        self.tell(f"{host.name} lets {names or 'any'} host after {after}")
-        self.send(host, SetHeirs(names, anyone=not names, after=after))
+    def set_heirs(self, host: Player, names: tuple[str, ...]) -> None:
+        self.tell(f"{host.name} names {names or 'the usual heirs'}")
+        self.send(host, SetHeirs(names, automatic=not names))
 
     def ban(self, host: Player, name: str) -> None:
         self.tell(f"{host.name} bans {name}")
@@ -391,14 +385,7 @@ class World:
     # -- time
 
     def pass_time(self, seconds: float) -> None:
-        """Let time pass; those who are connected notice that their host is there."""
-        until = self.now + seconds
-        while self.now < until:
-            self.now = min(until, self.now + 5)
-            for player in self.players.values():
-                if player.at is not None and player.at is not player:
-                    player.hosts.met()
-                    player.met = self.now
+        self.now += seconds
 
     def look_around(self) -> None:
         """Everyone looks for other hosts once, as the program does; see `open.conflicts`."""
@@ -425,23 +412,15 @@ class World:
     def _right_rival(self, player: Player) -> "Player | None":
         """Return the host to whom this one gives way now, if any."""
         assert player.room is not None
-        state, right = player.room.state, None
-        bodies = [link.event.body for link in state.links]
-        refuted = {body.link for body in bodies if isinstance(body, HostConfirmed)}
-        for rival in self.hosts_near(player):
-            claim = self.claim(player, rival)
-            links = claim.challenge.links
-            if not view_of(state).follows(links, claim.key):
-                player.seen.pop(rival.name, None)
-                continue
-            if refuted & set(map(link_of, links)) and not state.banned:
-                self.wrong.append(f"{player.name} was there and gives way to {rival.name}")
-            own = {state.host_key, claim.key}
-            here = {person.key for person in state.present()} - own
-            since = player.seen.setdefault(rival.name, self.now)
-            if right is None and (not here or self.now - since >= PATIENCE):
-                right = rival
-        return right
+        view = view_of(player.room.state)
+        rivals = [each for each in self.hosts_near(player) if not each.is_banned]
+        claims = {rival: self.claim(player, rival) for rival in rivals}
+        above = [
+            rival
+            for rival, claim in claims.items()
+            if view.outranks(claim.challenge.links, claim.key)
+        ]
+        return above[0] if above else None
 
     def _lure(self, player: Player) -> None:
         """Claim the room with all that a stranger can have: the founding and links of the log."""
@@ -462,16 +441,7 @@ class World:
             if rival is player.at or player.at is None:
                 continue
             claim = self.claim(player, rival)
-            player.hosts.met()
-            if link := player.hosts.contest(claim):
-                if not self.is_known(player):
-                    continue
-                confirmed = player.signed(HostConfirmed(link))
-                assert isinstance(confirmed, HostConfirmed)
-                self.tell(f"{player.name} confirms {player.at.name} against {rival.name}")
-                frame = ConfirmHost(link, confirmed.previous, confirmed.signature)
-                self.send(player, frame)
-            elif player.hosts.outranks(claim):
+            if player.hosts.outranks(claim):
                 self.tell(f"{player.name} leaves for {rival.name}")
                 self.leave(player)
                 self.visit(player, rival)
@@ -501,6 +471,11 @@ class World:
         return len(at) == 1 and None not in at and not waits
 
 
+def visit() -> str:
+    """The id of a run of a program, which is never the same."""
+    return token_hex(8)
+
+
 def pin_of(player: Player) -> str:
     return player.name.ljust(43, "p")
 
@@ -527,7 +502,8 @@ def play(world: World, seed: int, steps: int) -> None:
             _end(world, chance, chance.choice(hosts))
         elif kind < 0.79 and hosts:
             names = tuple(chance.sample(NAMES, chance.choice((0, 0, 2, 3))))
-            world.set_heirs(chance.choice(hosts), names, chance.choice((5.0, 60.0, 120.0)))
+            host = chance.choice(hosts)
+            world.set_heirs(host, tuple(each for each in names if each != host.name))
         elif kind < 0.88:
             _cut(world, chance)
         elif kind < 0.90 and hosts:

@@ -53,7 +53,15 @@ FIELDS: Final[dict[str, Dict]] = {
         "signature": "",
     },
     "suspended": {"reason": "", "heir": "", "deed": None, "signature": ""},
-    "heirs": {"heirs": [], "anyone": False, "after": 60.0, "signature": ""},
+    "heirs": {
+        "heirs": [],
+        "anyone": False,
+        "after": 60.0,
+        "keys": [],
+        "automatic": False,
+        "issue": 0,
+        "signature": "",
+    },
     "confirmed": {"link": None, "previous": "", "signature": ""},
     "unreadable": {"why": None},
     "joined": {
@@ -430,8 +438,10 @@ class Log:
             body |= {"heir": heir.name, "deed": deed}
         return self.add("", body, host, at=at)
 
-    def heirs(self, host: Person, *names: str, after: float = 60.0) -> Dict:
-        return self.add("", {"type": "heirs", "heirs": list(names), "after": after}, host)
+    def heirs(self, host: Person, *heirs: Person, issue: int = 1) -> Dict:
+        names, keys = [each.name for each in heirs], [each.key for each in heirs]
+        body = {"type": "heirs", "heirs": names, "keys": keys, "issue": issue}
+        return self.add(host.name, body, host)
 
     def moderate(self, host: Person, measure: str, name: str) -> Dict:
         return self.add(host.name, {"type": "moderated", "measure": measure, "name": name}, host)
@@ -440,8 +450,8 @@ class Log:
 class Chain:
     """Says, from entries alone, whose room it is: the members' check, written another time.
 
-    It knows the strict part only: each link is signed by one who was named by the one before, or who
-    waited as its rule says and was known by this name and key.
+    It knows the strict part only: each link is signed by one who is in the order that the links
+    before it, or those of the own log, made.
     """
 
     def __init__(self, entries: Sequence[Dict], room: str, founder: str = "") -> None:
@@ -453,33 +463,53 @@ class Chain:
 
     def leads_to(self, links: Sequence[Dict], key: str) -> bool:
         """Whether all links, from the founder on, lead to the owner of this key."""
-        host = ""
-        rule: Dict = {"anyone": True}
-        closed: Dict | None = None
+        host, head = "", self.founder
+        lists: dict[str, tuple[int, list[str]]] = {}
+
+        def hand_over(to: str) -> None:
+            nonlocal head
+            issue, before = lists.get(head, (0, []))
+            lists.setdefault(to, (0, [key for key in before if key != to]))
+            lists[head] = issue, []
+            head = to
+
         for entry in links:
             body, about = entry["body"], entry.get("parent", "")
             signer = body["key"] if body["type"] == "hosted" else host
-            if body["type"] == "confirmed":
-                if entry["by"] not in self.keys:
+            if is_recovered := body["type"] == "recovered":
+                entry = body["event"]
+                body, about = entry["body"], entry.get("parent", "")
+                signer = self.keys.get(entry["by"], "") if body["type"] == "heirs" else head
+                if not signer:
                     continue
-                signer, about = self.keys[entry["by"]], ""
             if not is_by(signer, body.get("signature", ""), statement(self.room, body, about)):
                 return False
             match body["type"]:
+                case "hosted" if body["key"] in (host, *order_of(head, lists)):
+                    host = body["key"]
                 case "hosted":
-                    heir = closed["deed"]["key"] if closed and closed.get("deed") else ""
-                    by_rule = rule.get("anyone", False) or body["host"] in rule.get("heirs", ())
-                    is_member = self.keys.get(body["host"]) == body["key"]
-                    if host and body["key"] not in (host, heir) and not (by_rule and is_member):
-                        return False
-                    if not host and body["key"] != self.founder:
-                        return False
-                    host, closed = body["key"], None
-                case "suspended":
-                    closed = body
-                case "heirs":
-                    rule = body
+                    return False
+                case "suspended" if body.get("deed") and (host == head or is_recovered):
+                    hand_over(body["deed"]["key"])
+                case "heirs" if body.get("issue", 0) >= lists.get(signer, (0, []))[0]:
+                    names = [self.keys.get(name.casefold(), "") for name in body.get("heirs", ())]
+                    keys = body.get("keys") or [key for key in names if key]
+                    lists[signer] = body.get("issue", 0), list(keys)
         return bool(host) and host == key
+
+
+def order_of(head: str, lists: dict[str, tuple[int, list[str]]]) -> list[str]:
+    """All keys below one, each heir before the next."""
+    order: list[str] = []
+
+    def descend(key: str) -> None:
+        if key not in order:
+            order.append(key)
+            for heir in lists.get(key, (0, []))[1]:
+                descend(heir)
+
+    descend(head)
+    return order
 
 
 class Certificate:

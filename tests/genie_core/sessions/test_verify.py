@@ -40,7 +40,7 @@ def verified(base: Path, events: Iterable[Event]) -> Verification:
 
 
 def talk() -> FoundedLog:
-    log = founded("bob")
+    log = founded("bob", listed=False)
     said = log.says("bob", "shall we?").seq
     log.add("ann", DecisionMade(log.says("ann").seq, "ignore"))
     assert said == 5
@@ -91,7 +91,7 @@ def test_swapped_and_missing_entries_are_found(tmp_path: Path) -> None:
 
 
 def test_a_change_of_an_unknown_message_is_not_proven(tmp_path: Path) -> None:
-    log = founded("bob")
+    log = founded("bob", listed=False)
     said = log.next("bob", MessagePosted("m", "x", "bob"))
     stray = replace(said, body=MessageEdited(3, "y", signature=b"s" * 64))
     found = verified(tmp_path, [*log.events, stray])
@@ -99,7 +99,7 @@ def test_a_change_of_an_unknown_message_is_not_proven(tmp_path: Path) -> None:
 
 
 def test_a_step_that_contradicts_the_log_is_not_proven(tmp_path: Path) -> None:
-    log = founded("bob")
+    log = founded("bob", listed=False)
     said = log.next("ann", MessagePosted("m", "x", "ann"))
     found = verified(tmp_path, [*log.events, replace(said, body=AnswerPosted(3, "391"))])
     assert [each.why for each in found.unproven] == ["event 5 speaks of the unknown message 3"]
@@ -120,7 +120,7 @@ def test_a_room_from_before_foundings_proves_nothing(tmp_path: Path) -> None:
 def test_damaged_lines_and_files_are_problems(tmp_path: Path) -> None:
     content = b"as it was"
     digest = sha256(content).hexdigest()
-    log = founded("bob")
+    log = founded("bob", listed=False)
     file = FileRef(digest, "a.txt", len(content), "text/plain")
     log.add("bob", MessagePosted("m", "see this", "bob", files=(file,)))
     made = saved(tmp_path, log.events)

@@ -23,7 +23,7 @@ from genie_core.room.protocol.errors import (
     Unreachable,
 )
 from genie_core.room.protocol.events import Kind, RunBody
-from genie_core.room.protocol.frames import Bye, ConfirmHost, FrameRefused, SetPreferences, Welcome
+from genie_core.room.protocol.frames import Bye, FrameRefused, SetPreferences, Welcome
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.security.challenge import InviteSecret
 from genie_core.room.security.identity import Identity
@@ -56,7 +56,7 @@ class RoomConnection:
         recognises: whether this machine has a copy of the room at the other end, if `room` is
             empty; if so, `run` raises `KnownRoom`.
         accepts: whether to continue with a host, given its claim to the room; called on each
-            connection. `met` is called while the host is here.
+            connection.
         token: gives access as the host, inside the host's process.
         patient: whether to retry if the first attempt fails.
         space: awaited before each frame, to limit reception to what can be stored.
@@ -84,8 +84,7 @@ class RoomConnection:
         backoff: Backoff | None = None,
         clock: Callable[[], float] = time.time,
         space: Callable[[], Awaitable[None]] | None = None,
-        accepts: Callable[[Claim], bool] | None = None,
-        met: Callable[[], None] = lambda: None,
+        accepts: Callable[[Claim], Awaitable[bool]] | None = None,
         kind: Kind = "",
         digest: str = "",
     ) -> None:
@@ -107,7 +106,6 @@ class RoomConnection:
             digest=digest,
         )
         self._patient = patient
-        self._met = met
         self._goes_on = False
         self._backoff = backoff or Backoff()
         self._space = space
@@ -196,10 +194,6 @@ class RoomConnection:
         """Send this person's preferences; False while offline."""
         return self.queue.ask(SetPreferences(text))
 
-    def confirm_host(self, link: bytes) -> bool:
-        """State that this person was with the host all the while; see `HostConfirmed`."""
-        return self.queue.ask(ConfirmHost(link))
-
     async def settle(self, grace: float = BYE_GRACE) -> bool:
         """Wait up to `grace` seconds until all messages and reports are acknowledged.
 
@@ -261,11 +255,9 @@ class RoomConnection:
             return self._receiver.refused(answer)
         self._welcome(answer)
         began = self._now()
-        self._met()
         try:
             return await self._stay(link)
         finally:
-            self._met()
             if self._now() - began >= STEADY:
                 self._failures = 0
 

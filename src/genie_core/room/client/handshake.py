@@ -1,7 +1,7 @@
 """The client's side of the handshake with a room."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
@@ -61,7 +61,7 @@ class ClientHandshake:
     token: str = ""
     ticket: InviteSecret | None = None
     recognises: Callable[[str], bool] | None = None
-    accepts: Callable[[Claim], bool] | None = None
+    accepts: Callable[[Claim], Awaitable[bool]] | None = None
     visit: str = ""
     previous: Callable[[], bytes] = bytes
     kind: Kind = ""
@@ -145,7 +145,7 @@ class ClientHandshake:
         for known in (challenge.room, continued):
             if known and await self._is_known(known):
                 raise KnownRoom(known, claim.pin, claim.key, challenge)
-        if self.accepts is not None and not self.accepts(claim):
+        if self.accepts is not None and not await self.accepts(claim):
             raise OtherHost(challenge.room)
         self.room = self.room and challenge.room  # founded, since this copy was made
         arrival = self._signed(arrival, challenge.room)

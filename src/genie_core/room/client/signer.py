@@ -8,7 +8,6 @@ from msgspec.structs import replace
 from genie_core.room.client.handshake import ClientHandshake
 from genie_core.room.protocol.events import (
     MOST_VISITS,
-    HostConfirmed,
     MessageEdited,
     MessagePosted,
     PreferencesChanged,
@@ -21,7 +20,6 @@ from genie_core.room.protocol.frames import (
     ApprovalAnswered,
     ChangeMessage,
     ClientFrame,
-    ConfirmHost,
     PostMessage,
     Publish,
     SetPreferences,
@@ -101,9 +99,6 @@ class Signer:
             case SetPreferences(text=text):
                 changed = self._signed(PreferencesChanged(text))
                 return replace(frame, previous=changed.previous, signature=changed.signature)
-            case ConfirmHost(link=link):
-                confirmed = self._signed(HostConfirmed(link))
-                return replace(frame, previous=confirmed.previous, signature=confirmed.signature)
             case AnswerApproval():
                 return sign_answer(self._who.identity, self._who.room, frame)
         return frame

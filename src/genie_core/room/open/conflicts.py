@@ -1,14 +1,18 @@
 """Other members who host the same room at the same time."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Final, TypeAlias
 
+import msgspec
+
 from genie_core.room.client.events import OnEvent, OtherHostsChanged
+from genie_core.room.open.route import LOOK, ask_signer
 from genie_core.room.protocol.host_record import HostRecord
-from genie_core.room.state.hosting import Claim, can_host
+from genie_core.room.state.hosting import Claim, KnownHosts, can_host
 from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.succession import above
 from genie_core.runtime.tasks import start_task
 
 AGAIN: Final = 20.0
@@ -20,6 +24,43 @@ MOST: Final = 8
 Announced: TypeAlias = Sequence[tuple[HostRecord, tuple[str, ...]]]
 AskSigner: TypeAlias = Callable[[str, HostRecord, Sequence[str], str], Awaitable[Claim | None]]
 OnRival: TypeAlias = Callable[[Claim, Sequence[str]], None]
+
+
+def with_records(announced: Announced, records: Iterable[HostRecord]) -> Announced:
+    """Add hosts who were there before to those who are announced now.
+
+    So they are found where no announcement reaches.
+    """
+    known = {deed.key for deed, _ in announced}
+    missing = (each for each in records if each.key not in known)
+    return [*announced, *((each, each.addresses) for each in missing)]
+
+
+def above_host(state: RoomState, records: Iterable[HostRecord]) -> list[HostRecord]:
+    """Return the records of hosts who come before the present one in the order."""
+    higher = above(state.succession.order, state.host_key)
+    return [each for each in records if each.key in higher]
+
+
+async def answering_above(
+    hosts: KnownHosts, claim: Claim, known: Announced, key: str
+) -> HostRecord | None:
+    """Return the record of a host who comes before this claim's, and answers; None if none does.
+
+    `key` is this person's. Takes `LOOK` seconds at most, and none if no such host is known.
+    """
+    higher = [key_ for key_ in hosts.above(claim) if key_ != key]
+    asked = [(deed, where) for deed, where in known if deed.key in higher][:MOST]
+    room = claim.challenge.room
+    claims = await asyncio.gather(
+        *(ask_signer(room, deed, where, key, LOOK) for deed, where in asked)
+    )
+    found = {
+        deed.key: msgspec.structs.replace(deed, addresses=tuple(where))
+        for (deed, where), other in zip(asked, claims, strict=True)
+        if other is not None and hosts.follows(other)
+    }
+    return next((found[each] for each in higher if each in found), None)
 
 
 class HostConflicts:

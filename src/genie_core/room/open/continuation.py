@@ -34,7 +34,7 @@ from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.security.founding import continued_room
 from genie_core.room.security.signing import is_signed
 from genie_core.room.state.continuations import may_be_continued
-from genie_core.room.state.hosting import Claim, turn_of
+from genie_core.room.state.hosting import Claim, may_host
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.text.continuations import (
     CONTINUE,
@@ -129,7 +129,7 @@ def objection_to_continue(saved: SavedSession, state: RoomState, key: str) -> st
     record = saved.metadata
     if record.copied:
         return "this copy was not received from the room's host"
-    if turn_of(state, record.owner, key, 0.0, 0.0) is not None:
+    if may_host(state, key):
         return f"you may host it; go on with it: genie-tui resume {saved.id}"
     if state.members.entitled(key) is None:
         return "only its members can, no guests, observers or muted members"

@@ -15,7 +15,7 @@ from genie_core.room.client.events import Notice, OnEvent
 from genie_core.room.client.model import PendingMessage, Severity
 from genie_core.room.discovery.browser import Browser
 from genie_core.room.files.sync import FileSync
-from genie_core.room.open.conflicts import HostConflicts
+from genie_core.room.open.conflicts import Announced, HostConflicts, above_host, with_records
 from genie_core.room.open.continuation import Continuations
 from genie_core.room.open.files import blobs_of
 from genie_core.room.open.profile import Profile, engine_for, private_arguments_in, room_config
@@ -50,12 +50,9 @@ logger = logging.getLogger(__name__)
 
 MORE: Final = "To see and mend what is damaged, once the room is closed: genie-tui sessions check"
 GIVEN_WAY: Final = (
-    "{host} hosts this room now, as its hosts decided before; what was said here meanwhile is "
-    "brought there"
+    "{host} hosts this room and comes before you in its order of hosts; the program brings there "
+    "what was said here meanwhile"
 )
-CONFIRMED_WITHIN: Final = 30.0
-"""Seconds in which members can confirm that the host was not away."""
-
 EVERYWHERE: Final = ""
 """All interfaces of this machine."""
 
@@ -140,16 +137,13 @@ async def serve_room(
     saved: SavedSession,
     sock: socket.socket,
     resources: AsyncExitStack,
-    met: float = 0.0,
 ) -> HostedRoom:
     """Serve a saved room at a bound socket, until `resources` are closed.
-
-    `met` is when another host of it was last here.
 
     Raises:
         SessionInUse: another process has the room open.
         NotYours: in that room the person's name belongs to another key.
-        NotYourTurn: by the rule of its host, the person may not host it, or not yet.
+        NotAnHeir: the person is neither its host nor an heir.
     """
     opened = await open_held(saved, person.name, resources)
     log = opened.log
@@ -157,7 +151,7 @@ async def serve_room(
     file = InviteTokenFile(saved.folder / PASSES_NAME)
     resources.push_async_callback(file.aclose)
     passes = await asyncio.to_thread(file.load)
-    copied, founding = await asyncio.to_thread(make_own, saved, opened, person.name, identity, met)
+    copied, founding = await asyncio.to_thread(make_own, saved, opened, person.name, identity)
     record, settings = saved.metadata, person.settings
     blobs = blobs_of(saved)
     kept = await asyncio.to_thread(read_view, saved.folder)
@@ -267,29 +261,25 @@ async def join_as_host(
     opened.log.on_restored.append(partial(notify, Severity.ERROR))
     async with leaving_unless_done(joined):
         await asyncio.to_thread(_note_hosting, person, doors)
-        if not person.settings.local:
-            await resources.enter_async_context(_rivals_watched(joined, on_event))
+        network = not person.settings.local
+        watch = _rivals_watched(joined, saved, on_event, network=network)
+        await resources.enter_async_context(watch)
     if doors.opened.problems:  # all at once, and for as long as it takes to read them
         on_event(Notice(Severity.ERROR, "\n".join([*doors.opened.problems, MORE])))
     return joined
 
 
 @asynccontextmanager
-async def _rivals_watched(joined: JoinedRoom, on_event: OnEvent) -> AsyncIterator[None]:
-    """Watch for other hosts of the room, and give way to one who is right.
-
-    While other members are here, they get some time to confirm that this host never was away.
-    """
-    room, seen = joined.id, dict[str, float]()
+async def _rivals_watched(
+    joined: JoinedRoom, saved: SavedSession, on_event: OnEvent, *, network: bool
+) -> AsyncIterator[None]:
+    """Watch for other hosts of the room, and give way to one who comes before in its order."""
+    room = joined.id
 
     def meet(claim: Claim, addresses: Sequence[str]) -> None:
-        state, now = joined.state, time.monotonic()
-        if not view_of(state).follows(claim.challenge.links, claim.key):
-            seen.pop(claim.key, None)
-            return
-        here = {person.key for person in state.present()} - {state.host_key, claim.key}
-        if not here or now - seen.setdefault(claim.key, now) >= CONFIRMED_WITHIN:
-            host = state.owner_of(claim.key)
+        state = joined.state
+        if view_of(state).outranks(claim.challenge.links, claim.key):
+            host = state.owner_of(claim.key) or claim.key[:8]
             joined.give_way(GIVEN_WAY.format(host=host), addresses, claim.pin)
 
     rivals = HostConflicts(lambda: joined.state, on_event, joined.state.host_key, ask_signer, meet)
@@ -299,11 +289,16 @@ async def _rivals_watched(joined: JoinedRoom, on_event: OnEvent) -> AsyncIterato
         rivals.note()
         beside.note()
 
-    async with (
-        Browser(network_changed) as browser,
-        rivals.watched(lambda: browser.found(room)),
-        beside.watched(browser.rooms.values),
-    ):
+    async with AsyncExitStack() as stack:
+        browser = await stack.enter_async_context(Browser(network_changed)) if network else None
+
+        def found() -> Announced:
+            announced = browser.found(room) if browser is not None else ()
+            return with_records(announced, above_host(joined.state, saved.metadata.hosts))
+
+        await stack.enter_async_context(rivals.watched(found))
+        if browser is not None:
+            await stack.enter_async_context(beside.watched(browser.rooms.values))
         yield
 
 

@@ -22,13 +22,19 @@ from genie_core.room.client.model import (
 from genie_core.room.discovery.interfaces import reachable_hosts
 from genie_core.room.files.sync import FileSync
 from genie_core.room.files.transfer import files_of
-from genie_core.room.open.conflicts import HostConflicts
+from genie_core.room.open.conflicts import (
+    Announced,
+    HostConflicts,
+    above_host,
+    answering_above,
+    with_records,
+)
 from genie_core.room.open.continuation import Continuations, is_candidate, noted_as_declined
 from genie_core.room.open.files import blobs_of, open_store, take_over
 from genie_core.room.open.host import first_free_port, leaving_unless_done
 from genie_core.room.open.profile import Profile, engine_for, room_config
 from genie_core.room.open.requests import JoinRoom, RejoinRoom
-from genie_core.room.open.route import Route, ask_signer, browser_for, route_back, route_of
+from genie_core.room.open.route import Route, ask_signer, browser_for, places, route_back, route_of
 from genie_core.room.open.saved_room import open_held
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.address import Address
@@ -50,7 +56,6 @@ from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite import looks_like_invite
 from genie_core.room.state.hosting import Claim, KnownHosts, can_host
 from genie_core.room.state.room_state import RoomState
-from genie_core.room.state.succession import MOST_CONFIRMED
 from genie_core.room.transport.dialer import Dialer
 from genie_core.room.transport.websocket import tls_connect
 from genie_core.sessions.catalog import apart_by, apart_of
@@ -141,6 +146,7 @@ class Copies:
             pin=record.pin,
             device=record.device,
             apart=apart_of(saved),
+            hosts=record.hosts,
         )
         with old, copy.held(), copy.open_log().log as log:
             while part := old.read(log.head, min(PART, common - log.head)):
@@ -164,14 +170,15 @@ def known_state(saved: SavedSession) -> RoomState:
 
 
 def known_hosts_of(
-    saved: SavedSession, state: Callable[[], RoomState], met: str = "", key: str = ""
+    saved: SavedSession, state: Callable[[], RoomState], met: str = ""
 ) -> KnownHosts:
     """Decide which hosts a copy follows; an empty copy follows any.
 
-    `met` is the pin of a host that was found to be one of them before, `key` this person's.
+    `met` is the pin of a host that was found to be one of them before.
     """
     known, pin = state(), saved.metadata.pin
-    return KnownHosts(state, (pin, known.pin, met), first=not (pin or known.head or met), key=key)
+    first = not (pin or known.head or met)
+    return KnownHosts(state, (pin, known.pin, met), first=first)
 
 
 def _same(state: RoomState) -> RoomState:
@@ -192,10 +199,14 @@ def _common_end(copy: LogReader, points: Sequence[tuple[int, int]]) -> int:
     return 0
 
 
+MOST_RECORDS: Final = 8
+"""Host records that are kept with a copy."""
+
 MAX_PARTINGS: Final = 3
 """How often in a row a visit may restart because the logs contradict each other."""
 
-MOVED: Final = "another member hosts this room now, as its hosts decided before"
+MOVED: Final = "a host who comes first in the order of this room's hosts is here"
+BETTER: Final = "{host} hosts this room, and comes first in the order of its hosts: joining there"
 GOES_ON: Final = (
     "this is a new room that goes on from {title}; your copy of that one stays as it is: {id}"
 )
@@ -223,8 +234,8 @@ class JoinContext:
 
     `lent` is the copy that another terminal of theirs has open, `drafted` are the files of their
     draft. `apart`: keep the new copy separate from others of the same id. `host` is the pin of a
-    host just found, `found` that of one whom the copy followed before it was cut. `taken_back` are
-    the links by which this person had claimed to host.
+    host just found, `found` that of one whom the copy followed before it was cut. `better` is the
+    record of a host who answers and comes before the one that was dialled.
     """
 
     saved: SavedSession | None = None
@@ -239,12 +250,16 @@ class JoinContext:
     apart: bool = False
     host: str = ""
     found: str = ""
-    taken_back: set[bytes] = field(default_factory=set)
+    better: HostRecord | None = None
 
     @property
     def room(self) -> str:
         """The room's id, empty until it is known."""
         return self.saved.metadata.id if self.saved is not None else self.wanted
+
+    def records(self, joined: JoinedRoom) -> tuple[HostRecord, ...]:
+        """Return the latest record of each host that this copy knows."""
+        return _records(self.saved or self.lent, joined)
 
     @property
     def device(self) -> str:
@@ -321,7 +336,11 @@ class RoomJoiner:
         *,
         guest: bool,
     ) -> JoinedRoom:
-        """Continue a copy; if the host's log diverges, continue from the common prefix."""
+        """Continue a copy; if the host's log diverges, continue from the common prefix.
+
+        If a host who comes first answers, too, continue there.
+        """
+        failed: GenieError
         for _ in range(MAX_PARTINGS):
             try:
                 await _open_copy(saved, context, resources)
@@ -331,12 +350,19 @@ class RoomJoiner:
                 await resources.aclose()
                 on_event(Notice(Severity.WARNING, ELSEWHERE))
                 return await self._visit(way, context, on_event, resources, guest=True)
+            except OtherHost as error:
+                if context.better is None:
+                    raise
+                failed, better, context.better = error, context.better, None
+                await resources.aclose()
+                on_event(Notice(Severity.INFO, BETTER.format(host=visible_line(better.host))))
+                way = Route(tuple(places(better.addresses, better.pin)))
             except Diverged as error:
-                parted = error
+                failed = parted = error
                 await resources.aclose()
                 saved, context.bequest = await asyncio.to_thread(self._copies.part, saved, parted)
                 on_event(Notice(Severity.WARNING, _told(context.bequest, saved)))
-        raise parted
+        raise failed
 
     async def _visit(
         self,
@@ -356,19 +382,17 @@ class RoomJoiner:
         files = FileSync(lent, read_only=second)
         identity, certificate = await asyncio.gather(person.identity(), person.certificate())
         joined: JoinedRoom
-        allegiance: KnownHosts
-        contested: set[bytes] = set()
+        hosts: KnownHosts
 
         def meet(claim: Claim, addresses: Sequence[str]) -> None:
-            if joined.connection.state is not ConnectionState.ONLINE:
-                return
-            allegiance.met()
-            if link := allegiance.contest(claim):
-                if link not in contested and len(contested) < MOST_CONFIRMED:
-                    contested.add(link)
-                    joined.confirm_host(link)
-            elif allegiance.outranks(claim):
+            if joined.connection.state is ConnectionState.ONLINE and hosts.outranks(claim):
                 joined.give_way(MOVED, addresses, claim.pin)
+
+        def announced() -> Announced:
+            return browser.found(joined.state.room) if browser is not None else ()
+
+        def rival_hosts() -> Announced:
+            return with_records(announced(), above_host(joined.state, context.records(joined)))
 
         rivals = HostConflicts(lambda: joined.state, on_event, identity.key, ask_signer, meet)
         declined = context.saved.metadata.declined if context.saved is not None else ()
@@ -405,12 +429,18 @@ class RoomJoiner:
             trusts=lambda deed: can_host(joined.state, deed),
         )
 
-        def accepts(claim: Claim) -> bool:
-            if not allegiance.accepts(claim):
+        async def accepts(claim: Claim) -> bool:
+            if not hosts.follows(claim):
                 seeker.forget(claim.pin)
                 return False
+            known = with_records(announced(), context.records(joined))
+            context.better = await answering_above(hosts, claim, known, identity.key)
+            if context.better is not None:
+                seeker.learn(context.better)
+                seeker.pass_over()
+                return False
+            hosts.accepts(claim)
             context.host = context.found = claim.pin
-            context.taken_back = allegiance.taken_back
             seeker.approve()
             return True
 
@@ -431,7 +461,6 @@ class RoomJoiner:
                 "patient": context.patient,
                 "recognises": None if context.room or context.apart else self._copies.has,
                 "accepts": accepts,
-                "met": lambda: allegiance.met(),
                 "space": None if second else copy.space,
             },
             keep=None if second else copy.keep,
@@ -441,7 +470,7 @@ class RoomJoiner:
             deed=None if second or is_agent else lambda: self._deed(identity, certificate, joined),
             learn=seeker.learn,
             preferences=preferences,
-            claim=lambda: allegiance.claim,
+            claim=lambda: hosts.claim,
             note_seen=lambda seq: place.result().note_seen(seq) if place.done() else None,
             saved=lambda: place.result().id if place.done() else "",
             decline=None if second else continuations.decline,
@@ -451,25 +480,20 @@ class RoomJoiner:
         if opened is not None:
             joined.replay(opened.events, opened.base.room())
             joined.restore_reports(context.unrecorded, opened.events)
-        allegiance = await self._known_hosts(
-            context, lambda: joined.state, way.wanted, identity.key
-        )
-        allegiance.taken_back |= context.taken_back
+        hosts = await self._known_hosts(context, lambda: joined.state, way.wanted)
         joined.recover(context.bequest)
         joined.restore_messages(context.unsent)
         try:
             await joined.start()
         except OtherHost as error:
             known = context.saved or context.lent
+            if context.better is not None:
+                raise
             if known is None:
                 raise UnfoundedRoom(error.room) from None
             raise other_host(known) from None
         seeker.room = joined.id
-        for link in allegiance.taken_back:
-            joined.confirm_host(link)
-        if browser is not None:
-            found = partial(browser.found, joined.id)
-            await resources.enter_async_context(rivals.watched(found))
+        await resources.enter_async_context(rivals.watched(rival_hosts))
         if second:
             return joined
         if browser is not None:
@@ -477,7 +501,7 @@ class RoomJoiner:
         async with leaving_unless_done(joined):
             if context.saved is None:
                 await self._note_continued(joined, on_event)
-            saved = await self._settle_in(joined, context, allegiance, resources)
+            saved = await self._settle_in(joined, context, hosts, resources)
             if context.opened is not None:
                 copy.attach(context.opened.log)
             resources.push_async_callback(copy.aclose)
@@ -496,11 +520,11 @@ class RoomJoiner:
             on_event(Notice(Severity.INFO, text))
 
     async def _known_hosts(
-        self, context: JoinContext, live: Callable[[], RoomState], wanted: str, key: str
+        self, context: JoinContext, live: Callable[[], RoomState], wanted: str
     ) -> KnownHosts:
         """Decide which hosts to follow: those in the copy, and those learned later."""
         if context.saved is not None:
-            hosts = known_hosts_of(context.saved, live, context.host, key)
+            hosts = known_hosts_of(context.saved, live, context.host)
             hosts.found = context.found
             return hosts
         if context.lent is None:
@@ -568,6 +592,13 @@ async def _open_copy(saved: SavedSession, context: JoinContext, resources: Async
     context.drafted, context.unrecorded = kept.files, kept.unrecorded
 
 
+def _records(saved: SavedSession | None, joined: JoinedRoom) -> tuple[HostRecord, ...]:
+    """Return the latest record of each host, those of the latest visit last."""
+    before = saved.metadata.hosts if saved is not None else ()
+    records = {each.key: each for each in before} | joined.hosting.records
+    return tuple(records.values())[-MOST_RECORDS:]
+
+
 async def _note_visit(saved: SavedSession, joined: JoinedRoom, seeker: Dialer) -> None:
     """Save the room's address for the next visit."""
     current = seeker.current
@@ -582,6 +613,7 @@ async def _note_visit(saved: SavedSession, joined: JoinedRoom, seeker: Dialer) -
         address=str(current.address) if current else "",
         addresses=tuple(known),
         pin=current.pin if current else "",
+        hosts=_records(saved, joined),
     )
     summary = saved.summary(joined.state, time.time())
     await asyncio.to_thread(partial(saved.update, **summary))

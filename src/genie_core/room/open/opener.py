@@ -42,7 +42,7 @@ from genie_core.room.open.requests import (
 )
 from genie_core.room.open.route import HostFound, NowhereToLook, host_of
 from genie_core.room.participant.room import JoinedRoom
-from genie_core.room.protocol.errors import NotYourTurn, Unreachable
+from genie_core.room.protocol.errors import NotAnHeir, Unreachable
 from genie_core.room.protocol.events import Event, Kind, MessageDeleted, MessageEdited
 from genie_core.room.protocol.names import check_name, check_new_name, fold_name
 from genie_core.room.state.room_state import RoomState
@@ -183,10 +183,8 @@ class RoomOpener:
         before = saved.metadata.address if saved.metadata.kind == "hosted" else ""
         sock = await bind_room(person, resources, before, opening.port)
         try:
-            hosted = await serve_room(person, saved, sock, resources, opening.met)
-        except NotYourTurn as error:
-            if error.wait is not None:
-                raise
+            hosted = await serve_room(person, saved, sock, resources)
+        except NotAnHeir as error:
             await resources.aclose()
             await self._offer_other_room(saved, error)
             await self._offer_to_continue(saved, opening, error)

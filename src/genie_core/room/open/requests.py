@@ -25,16 +25,14 @@ class ResumeRoom:
     """Host a saved room again from its copy here, even if another member hosted it.
 
     `unsent` are messages that an earlier session could not send. `handed`: its host is handing it
-    over right now. `force` skips the search for a present host. `met` is when the host was last
-    here, in seconds since the epoch; 0 if unknown. `port` is one that the person asks for instead
-    of the room's own; 0 for none.
+    over right now. `force` skips the search for a present host. `port` is one that the person asks for
+    instead of the room's own; 0 for none.
     """
 
     id: str
     unsent: "tuple[PendingMessage, ...]" = ()
     handed: bool = False
     force: bool = False
-    met: float = 0.0
     port: int = 0
 
 
@@ -202,7 +200,7 @@ def to_take_over(joined: "JoinedRoom") -> OpenRequest | None:
     """Return how a member hosts the room from a copy; None without one."""
     if not joined.saved:
         return None
-    return ResumeRoom(joined.saved, joined.messages.pending, met=joined.met)
+    return ResumeRoom(joined.saved, joined.messages.pending)
 
 
 def to_continue(joined: "JoinedRoom") -> OpenRequest | None:

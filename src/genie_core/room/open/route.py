@@ -79,11 +79,11 @@ def route_back(saved: SavedSession, found: Sequence[str] = (), pin: str = "") ->
         NowhereToLook: no address is known.
     """
     record = saved.metadata
-    places = [*_places(found, pin or record.pin)]
-    places += _places((record.address, *record.addresses), record.pin)
-    if not places:
+    endpoints = [*places(found, pin or record.pin)]
+    endpoints += places((record.address, *record.addresses), record.pin)
+    if not endpoints:
         raise NowhereToLook(record.title)
-    return Route(tuple(dict.fromkeys(places)))
+    return Route(tuple(dict.fromkeys(endpoints)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,11 +169,11 @@ async def ask_host(
     The host gets the caller's public `key` and nothing else: it shows its links to none who are
     banned. `within` is in seconds.
     """
-    places = _places(addresses, pin)
+    endpoints = places(addresses, pin)
     hello = Hello("visitor", room=room, key=key, nonce=new_nonce())
     try:
         async with asyncio.timeout(within):
-            return await _challenge(Dialer(places, tls_connect), hello)
+            return await _challenge(Dialer(endpoints, tls_connect), hello)
     except (TimeoutError, GenieError):
         return None
 
@@ -196,10 +196,14 @@ async def _challenge(dialer: Dialer, hello: Hello) -> Claim | None:
 
 
 async def ask_signer(
-    room: str, deed: HostRecord, addresses: Sequence[str], key: str
+    room: str,
+    deed: HostRecord,
+    addresses: Sequence[str],
+    key: str,
+    within: float = ANSWER_TIMEOUT,
 ) -> Claim | None:
     """Return the claim of the signer of a host record, if they answer at its addresses."""
-    claim = await ask_host(room, deed.pin, addresses, key)
+    claim = await ask_host(room, deed.pin, addresses, key, within)
     return claim if claim is not None and claim.key == deed.key else None
 
 
@@ -226,9 +230,10 @@ async def browser_for(
     return await resources.enter_async_context(Browser(on_change, prefers=prefers))
 
 
-def _places(texts: Iterable[str], pin: str) -> list[Endpoint]:
-    places: list[Endpoint] = []
+def places(texts: Iterable[str], pin: str) -> list[Endpoint]:
+    """Return the addresses that are some, of a host whose certificate has this pin."""
+    endpoints: list[Endpoint] = []
     for text in texts:
         with suppress(InvalidAddress):
-            places.append(Endpoint(parse_address(text), pin))
-    return places
+            endpoints.append(Endpoint(parse_address(text), pin))
+    return endpoints

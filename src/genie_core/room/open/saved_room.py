@@ -2,18 +2,17 @@
 
 import asyncio
 import logging
-import time
 from contextlib import AsyncExitStack, ExitStack
 
 from genie_core.datastore import path_name
 from genie_core.errors import GenieError
-from genie_core.room.protocol.errors import NotYourTurn
+from genie_core.room.protocol.errors import NotAnHeir
 from genie_core.room.protocol.events import Copied
 from genie_core.room.protocol.founding import Founding
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.security.founding import found_room, hash_in, room_id
 from genie_core.room.security.identity import Identity
-from genie_core.room.state.hosting import turn_of
+from genie_core.room.state.hosting import may_host
 from genie_core.room.state.room_state import RoomState
 from genie_core.runtime.tasks import start_task
 from genie_core.runtime.threads import off_loop
@@ -85,24 +84,24 @@ def _opened(saved: SavedSession, name: str) -> tuple[ExitStack, OpenedLog]:
 
 
 def make_own(
-    saved: SavedSession, opened: OpenedLog, name: str, identity: Identity, met: float = 0.0
+    saved: SavedSession, opened: OpenedLog, name: str, identity: Identity
 ) -> tuple[Copied, Founding | None]:
     """Return how a room was copied that becomes the host's own, and its founding if it needs one.
 
     A new room, a copied one, and one from before there were foundings are founded, and get an id by
     it. A person whose key an imported room knows continues it unchanged, if it was founded: in
-    another log, any person can write any key. `met` is when another host of it was last here. Blocks.
+    another log, any person can write any key. Blocks.
 
     Raises:
         NotYours: in that room the name belongs to another key.
-        NotYourTurn: by the rule of its host, this person may not host it, or not yet.
+        NotAnHeir: this person is neither its host nor an heir.
     """
     state = opened.state()
     copied, founding = _founded(saved, state, identity)
     if not copied:
         _check_name(state, name, identity)
     if founding is None:
-        _check_turn(state, name, identity, met)
+        _check_heir(state, identity)
     return copied, founding
 
 
@@ -134,11 +133,10 @@ def _take_memory_along(saved: SavedSession, before: str) -> None:
         logger.warning("agents begin without memory: %s can't be renamed", kept, exc_info=True)
 
 
-def _check_turn(state: RoomState, name: str, identity: Identity, met: float) -> None:
-    """Raise `NotYourTurn` if members would not follow this person."""
-    wait = turn_of(state, name, identity.key, met, time.time())
-    if wait is None or wait > 0:
-        raise NotYourTurn(state.title, state.host, wait)
+def _check_heir(state: RoomState, identity: Identity) -> None:
+    """Raise `NotAnHeir` if members would not follow this person."""
+    if not may_host(state, identity.key):
+        raise NotAnHeir(state.title, state.host)
 
 
 def _check_name(state: RoomState, name: str, identity: Identity) -> None:

@@ -23,6 +23,7 @@ from genie_core.room.protocol.frames import (
     Welcome,
 )
 from genie_core.room.protocol.host_record import HostRecord
+from genie_core.room.security.host_records import is_valid
 from genie_core.room.security.invite import read_invite, write_invite
 from genie_core.room.state.room_state import RoomState
 
@@ -31,8 +32,9 @@ class Hosting:
     """Tracks the room's host, and sends requests about hosting.
 
     Requests return False if not connected; the room refuses by a notice. `address` and `invites`
-    are those of a room that is hosted here; others with the host's role `ask_for_invite`. `successor` is the member who agreed to host next, and
-    where. `take_over` is called with a reason once the room was handed over to this terminal.
+    are those of a room that is hosted here; others with the host's role `ask_for_invite`.
+    `successor` is the member who agreed to host next, and where. `records` are the latest host
+    records that the room showed, by key. `take_over` is called with a reason once the room was handed over to this terminal.
     """
 
     def __init__(
@@ -46,6 +48,7 @@ class Hosting:
         self.address = config.address
         self.invites = config.invites
         self.successor: HostRecord | None = None
+        self.records: dict[str, HostRecord] = {}
         self._config = config
         self._connection = connection
         self._ask = connection.queue.ask
@@ -67,9 +70,9 @@ class Hosting:
         """Show or hide the arguments of the host's tool calls to guests."""
         return self._ask(ShareArguments(on))
 
-    def set_heirs(self, names: Sequence[str], after: float, *, anyone: bool) -> bool:
-        """Choose who may host in the host's place, and after how many seconds without the host."""
-        return self._ask(SetHeirs(tuple(names), anyone, after))
+    def set_heirs(self, names: Sequence[str], *, automatic: bool = False) -> bool:
+        """Name who may host in the host's place, in order, or leave the list to the program."""
+        return self._ask(SetHeirs(tuple(names), automatic))
 
     def admit(self, knock: int, allow: bool) -> bool:  # noqa: FBT001 - as above
         """Answer a request to join."""
@@ -156,6 +159,8 @@ class Hosting:
             self._learn(deed)
 
     def _learn(self, deed: HostRecord) -> None:
+        if is_valid(deed):
+            self.records[deed.key] = deed
         if self._config.learn is not None:
             self._config.learn(deed)
 

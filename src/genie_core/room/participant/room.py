@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -50,7 +49,7 @@ from genie_core.room.protocol.frames import (
     Welcome,
 )
 from genie_core.room.protocol.names import fold_name
-from genie_core.room.state.hosting import refuse_false_claim, refuse_other_room, turn_of
+from genie_core.room.state.hosting import may_host, refuse_false_claim, refuse_other_room
 from genie_core.room.state.room_state import RoomState
 from genie_core.runtime.tasks import start_task
 
@@ -75,7 +74,6 @@ class JoinedRoom:
         approvals: answers requests, also those at other terminals; grants.
         hosting: moderation, invites, and handing the room over.
         seen: number of the last event that the person has seen; saved on leaving.
-        met: when the connection to the host was last there, in seconds since the epoch.
     """
 
     def __init__(self, name: str, on_event: OnEvent, config: RoomConfig) -> None:
@@ -85,7 +83,6 @@ class JoinedRoom:
         self.state = state = RoomState()
         self.connection = ConnectionStatus(ConnectionState.CONNECTING)
         self.seen = 0
-        self.met = 0.0
         self._emit = on_event
         self._config = config
         self._client = client = config.connect(self._receive)
@@ -149,16 +146,10 @@ class JoinedRoom:
         """Why the session ended and how to continue; None if the person left."""
         return self._ended and replace(self._ended, unsent=self.messages.pending)
 
-    def confirm_host(self, link: bytes) -> bool:
-        """State that this person was with the host all the while.
-
-        False if not connected, and for an agent, whose word does not count.
-        """
-        return not self._client.is_agent and self._client.confirm_host(link)
-
-    def turn(self, now: float) -> float | None:
-        """Return in how many seconds this person may host in the host's place; None if never."""
-        return turn_of(self.state, self.name, self._client.signer.key, self.met, now)
+    @property
+    def may_host(self) -> bool:
+        """Whether this person may host the room while its host is away."""
+        return not self._client.is_agent and may_host(self.state, self._client.signer.key)
 
     def decline(self, room: str) -> None:
         """Ask this person no more whether to follow into a room that continues this one. Blocks."""
@@ -401,8 +392,6 @@ class JoinedRoom:
             self._show_connection(status)
 
     def _show_connection(self, status: ConnectionStatus) -> None:
-        if ConnectionState.ONLINE in (status.state, self.connection.state):
-            self.met = time.time()
         self.connection = status
         self._look()
         self.files.on_connection(status)

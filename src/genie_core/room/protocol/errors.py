@@ -24,7 +24,6 @@ from pathlib import Path
 
 from genie_core.errors import GenieError
 from genie_core.room.protocol.frames import Challenge, Refusal
-from genie_core.text.format import duration
 
 
 class RoomError(GenieError):
@@ -167,22 +166,14 @@ class UnprovenHost(RoomError):
         self.host = host
 
 
-class NotYourTurn(RoomError):
-    """By the rule that the host set, this person may not host the room, or not yet.
+class NotAnHeir(RoomError):
+    """No host of the room made this person an heir, so members would not follow them."""
 
-    `wait` is in seconds; None if they may not host it at all.
-    """
-
-    def __init__(self, title: str, host: str, wait: float | None) -> None:
-        if wait is None:
-            why = f"{host} has not named you among those who may"
-        else:
-            why = f"your turn comes {duration(wait)} from now, if {host} stays away"
+    def __init__(self, title: str, host: str) -> None:
         super().__init__(
-            f"you can't host {title!r} in {host}'s place: {why}. Members would not follow; "
-            "to host a copy as a room of your own: genie-tui sessions fork"
+            f"you can't host {title!r} in {host}'s place: {host} has not named you as an heir. Members "
+            "would not follow; to host a copy as a room of your own: genie-tui sessions fork"
         )
-        self.wait = wait
 
 
 class KnownRoom(RoomError):

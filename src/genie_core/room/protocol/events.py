@@ -91,12 +91,8 @@ How: TypeAlias = Literal["", "edit", "rule", "grant", "auto", "own"]
 the agent made the call without asking, and nothing was resolved.
 """
 
-HEIRS_AFTER: Final = 60.0
-"""Seconds without a host after which an heir may host the room, unless the host decided."""
-
 MOST_HEIRS: Final = 32
-LONGEST_AFTER: Final = 30 * 86_400.0
-"""Most seconds that a host can make heirs wait."""
+"""Names in a list of heirs."""
 
 MOST_OF_SCOPE: Final = 1_000
 """The largest number of a scope."""
@@ -165,23 +161,25 @@ class RoomSuspended(Body, tag="suspended", frozen=True):
 
 
 class HeirsChanged(Body, tag="heirs", frozen=True):
-    """The host decided who may host the room in the host's place.
+    """The host named the heirs, who may host the room in the host's place, in this order.
 
-    `heirs` are names, in order of precedence; with `anyone` each member. They may begin `after` so
-    many seconds without a host, and at once after the host closed the room.
+    `heirs` are names and `keys` the public keys of the same people. `automatic`: the host's program
+    keeps the list. `issue` counts the lists of one host, so the higher one is the later, in any log.
+
+    Earlier programs wrote no keys and no issue; `anyone` and `after` are theirs and give no right.
     """
 
     heirs: tuple[str, ...] = ()
     anyone: bool = False
-    after: float = HEIRS_AFTER
+    after: float = 60.0
+    keys: tuple[str, ...] = ()
+    automatic: bool = False
+    issue: int = 0
     signature: bytes = b""
 
 
 class HostConfirmed(Body, tag="confirmed", frozen=True):
-    """The author was with this room's host when another person claimed that there was none.
-
-    `link` is the `link_of` that person's `HostStarted`, which does not count for this reason.
-    """
+    """An earlier program's objection to a claim that the host was away; it has no effect any more."""
 
     link: bytes
     previous: bytes = b""

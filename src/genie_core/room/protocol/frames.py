@@ -9,7 +9,6 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 
 from genie_core.room.protocol.events import (
-    HEIRS_AFTER,
     ChangeBody,
     Event,
     FileRef,
@@ -244,19 +243,10 @@ class ShareArguments(Frame, tag="share", frozen=True):
 
 
 class SetHeirs(Frame, tag="entail", frozen=True):
-    """Decide who may host in the host's place; see `HeirsChanged`."""
+    """Name the heirs, in order, or leave the list to the program; see `HeirsChanged`."""
 
     heirs: tuple[str, ...] = ()
-    anyone: bool = False
-    after: float = HEIRS_AFTER
-
-
-class ConfirmHost(Frame, tag="confirm", frozen=True):
-    """State that the sender was with this host all the while; see `HostConfirmed`."""
-
-    link: bytes
-    previous: bytes = b""
-    signature: bytes = b""
+    automatic: bool = False
 
 
 class AnswerJoinRequest(Frame, tag="admit", frozen=True):
@@ -360,7 +350,6 @@ ClientFrame: TypeAlias = (
     | Moderate
     | ShareArguments
     | SetHeirs
-    | ConfirmHost
     | AnswerJoinRequest
     | IssueInvite
     | VoidInvites

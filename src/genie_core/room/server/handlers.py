@@ -21,7 +21,6 @@ from genie_core.room.protocol.events import (
     DecisionMade,
     EngineChanged,
     FileRef,
-    HostConfirmed,
     MessageDeleted,
     MessageEdited,
     MessagePosted,
@@ -39,7 +38,6 @@ from genie_core.room.protocol.frames import (
     AnswerDelta,
     ApprovalAnswered,
     ChangeMessage,
-    ConfirmHost,
     FrameRefused,
     MemberTyping,
     PostMessage,
@@ -54,12 +52,11 @@ from genie_core.room.protocol.frames import (
 )
 from genie_core.room.protocol.limits import AGENT_PER_MINUTE, AGENT_TURNS, Limits
 from genie_core.room.protocol.names import fold_name, is_blank
-from genie_core.room.security.chain import LINK_BYTES
 from genie_core.room.security.keys import SIGNATURE_BYTES
 from genie_core.room.security.sealing import OVERHEAD, PADDING
 from genie_core.room.security.signing import PREVIOUS_BYTES
 from genie_core.room.server.file_requests import FileRequests
-from genie_core.room.server.log_window import NO_DISK, LogWindow
+from genie_core.room.server.log_window import LogWindow
 from genie_core.room.server.peers import Peer, PeerRegistry
 from genie_core.room.server.quotas import Quotas
 from genie_core.room.state.private import objection_to_private
@@ -300,26 +297,6 @@ class FrameHandlers:
             )
             if self._is_proven(peer, changed, now):
                 self._log.record(peer.name, changed, now)
-
-    def confirm_host(self, peer: Peer, confirm: ConfirmHost, now: float) -> None:
-        """Record that a member was here while another person claimed that the host was away."""
-        confirmed = HostConfirmed(
-            confirm.link[:LINK_BYTES],
-            confirm.previous[:PREVIOUS_BYTES],
-            confirm.signature[:SIGNATURE_BYTES],
-        )
-        known = ((link.event.by, link.event.body) for link in self._state.links)
-        if any(
-            by == peer.name and isinstance(body, HostConfirmed) and body.link == confirmed.link
-            for by, body in known
-        ):
-            self._note_repeat(peer, now)
-        elif self._log.congested:
-            self._peers.refuse(peer, "disk", NO_DISK)
-        elif not (self._quotas.nudge(peer, now) and self._quotas.record(peer, CONFIRMED, now)):
-            self._peers.refuse(peer, "too_fast", TOO_MUCH)
-        elif self._is_proven(peer, confirmed, now):
-            self._log.record(peer.name, confirmed, now)
 
     def typing(self, peer: Peer, now: float) -> None:
         if not self.is_silenced(peer) and self._quotas.nudge(peer, now):

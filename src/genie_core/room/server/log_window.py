@@ -84,6 +84,11 @@ class LogWindow:
         """Why members may write no more for now; empty if they may."""
         return NO_DISK if self.congested else self.full
 
+    @property
+    def signs(self) -> bool:
+        """Whether the host's decisions are signed."""
+        return self._identity is not None
+
     def record(self, by: str, body: AnyBody, now: float) -> Event:
         """Add an event, signed if it is the host's decision; it is pending until `commit`."""
         event = self._event(by, body, now)

@@ -5,14 +5,11 @@ The host has all of it. A member with the host's role has the part that concerns
 recorded as the host's decision, with their name in `asked_by`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
-
-from msgspec.structs import replace
 
 from genie_core.room.protocol.codec import whole_text
 from genie_core.room.protocol.events import (
-    LONGEST_AFTER,
     MOST_HEIRS,
     ArgumentSharingChanged,
     HeirsChanged,
@@ -47,6 +44,7 @@ NOT_ON_DISK: Final = (
 )
 
 CAN_NOT_HOST: Final = "{} can't host: that takes a member who is here and may speak"
+CAN_NOT_INHERIT: Final = "{} can't be an heir: that takes a member who may speak"
 ROLE_HOSTS_NOT: Final = "{0} has the host's role, which is not for hosting: first /role {0} member"
 ONLY_HOST: Final = "only the host may do that"
 HAS_ROLE: Final = "{} has the host's role: only {} may change that, mute or remove them"
@@ -130,6 +128,7 @@ class Moderation:
         body = MemberModerated(frame.measure, person.name, role, reason, asked_by=asker)
         before = self._log.state.administers(person.name)
         self._log.record(self._log.state.host, body, now)
+        self.keep_heirs(now)
         if frame.measure in FAREWELLS or not _may_host(person):
             self._withdraw(person.name)
         if frame.measure in FAREWELLS:
@@ -148,6 +147,7 @@ class Moderation:
         """Record the role that an invite gives to a person who has just joined by it."""
         body = MemberModerated("role", name, role, asked_by=asker)
         self._log.record(self._log.state.host, body, now)
+        self.keep_heirs(now)
 
     def share(self, peer: Peer, on: bool, now: float) -> None:  # noqa: FBT001 - a frame's field
         """Show or hide the arguments of tool calls for guests.
@@ -166,20 +166,85 @@ class Moderation:
         """Record who may host in the host's place."""
         if not (self.is_host(peer) and self._has_time(peer, now)):
             return
-        if not 0 <= frame.after <= LONGEST_AFTER or len(frame.heirs) > MOST_HEIRS:
-            why = f"at most {MOST_HEIRS} people, after at most {LONGEST_AFTER / 86_400:.0f} days"
-            self._peers.refuse(peer, "too_long", why)
+        if len(frame.heirs) > MOST_HEIRS:
+            self._peers.refuse(peer, "too_long", f"at most {MOST_HEIRS} heirs")
             return
         people = [self._person(peer, name) for name in frame.heirs]
-        agents = [each.name for each in people if each is not None and each.is_agent]
-        if agents:
-            self._peers.refuse(peer, "out_of_state", NO_AGENT_HOSTS.format(agents[0]))
+        for each in people:
+            if each is None:
+                return
+            if why := self._objection_to_heir(each):
+                self._peers.refuse(peer, "out_of_state", why)
+                return
+        keys = tuple(dict.fromkeys(each.key for each in people if each is not None))
+        if frame.automatic:
+            keys = self._usual_heirs()
+        own = self._log.state.succession.own
+        if (own.keys, own.automatic) != (keys, frame.automatic) or not own.issue:
+            self._name_heirs(keys, now, automatic=frame.automatic)
+
+    def _objection_to_heir(self, person: Person) -> str:
+        """Return why a person can't be an heir; empty if they can."""
+        state = self._log.state
+        if state.is_host(person.name):
+            return "the host comes before all heirs"
+        if person.is_agent:
+            return NO_AGENT_HOSTS.format(person.name)
+        if state.members.entitled(person.key) is None:
+            has_role = state.members.holds_host_role(person.name)
+            return (ROLE_HOSTS_NOT if has_role else CAN_NOT_INHERIT).format(person.name)
+        return ""
+
+    def keep_heirs(self, now: float) -> None:
+        """Bring the list of heirs up to date: the program's own, or one with a person put out."""
+        state = self._log.state
+        if state.founding is None or not self._log.signs:
             return
-        heirs = tuple(dict.fromkeys(each.name for each in people if each is not None))
-        rule = HeirsChanged(() if frame.anyone else heirs, frame.anyone, frame.after)
-        if None in people or rule == replace(self._log.state.succession.rule, signature=b""):
-            return
-        self._log.record(peer.name, rule, now)
+        succession, entitled = state.succession, self._entitled()
+        if is_automatic := succession.is_automatic:
+            keys = self._usual_heirs()
+        else:
+            keys = tuple(each for each in succession.own.keys if each in entitled)
+        if keys != succession.own.keys or (succession.is_open and entitled):
+            self._name_heirs(keys, now, automatic=is_automatic)
+
+    def _usual_heirs(self) -> tuple[str, ...]:
+        """Return the keys of the members with an engine of their own, as they first joined."""
+        people = {each.key: each for each in self._log.state.people.values()}
+        return tuple(key for key in self._entitled() if people[key].engine)[:MOST_HEIRS]
+
+    def _entitled(self) -> list[str]:
+        """Return the keys of all who may be heirs, in the order in which they first joined."""
+        state = self._log.state
+        keys = dict.fromkeys(each.key for each in state.people.values() if each.key)
+        return [key for key in keys if key != state.host_key and state.members.entitled(key)]
+
+    def _name_heirs(self, keys: Sequence[str], now: float, *, automatic: bool) -> None:
+        state = self._log.state
+        names = tuple(state.owner_of(key) or "" for key in keys)
+        issue = state.succession.own.issue + 1
+        changed = HeirsChanged(names, keys=tuple(keys), automatic=automatic, issue=issue)
+        self._log.record(state.host, changed, now)
+
+    def host_alone(self, now: float) -> None:
+        """Let no member host in the host's place."""
+        own = self._log.state.succession.own
+        if own.automatic or own.keys:
+            self._name_heirs((), now, automatic=False)
+
+    def hand_over(self, now: float) -> tuple[str, HostRecord | None]:
+        """Return who hosts next, and where.
+
+        A hand-over by an heir, who hosts for the head of the order, makes the next host that heir's
+        first heir; the head of the order hands the order over, too.
+        """
+        _, deed = self.heir
+        succession = self._log.state.succession
+        if deed is not None and succession.host != succession.principal:
+            rest = (each for each in succession.own.keys if each != deed.key)
+            keys = (deed.key, *rest)[:MOST_HEIRS]
+            self._name_heirs(keys, now, automatic=succession.is_automatic)
+        return self.heir
 
     def disk_fails(self, *, fails: bool) -> None:
         """Record whether the log can't be written, and tell who decided which measures are at risk."""

@@ -16,7 +16,6 @@ from genie_core.room.protocol.frames import (
     Bye,
     ChangeMessage,
     Chunk,
-    ConfirmHost,
     FetchFile,
     Frame,
     FrameRefused,
@@ -80,7 +79,7 @@ _TALK: Final = (
         Stop,
         AnswerApproval,
     ),
-    *(RecoverEvents, OfferHosting, AcceptHosting, ConfirmHost),
+    *(RecoverEvents, OfferHosting, AcceptHosting),
 )
 _AUTHORITY: Final = (
     *(Moderate, ShareArguments, SetHeirs, AnswerJoinRequest),

@@ -11,12 +11,14 @@ from genie_core.room.protocol.events import (
     ChangeBody,
     DecisionMade,
     Event,
+    HeirsChanged,
     MemberModerated,
     MessageDeleted,
     MessageEdited,
     MessagePosted,
     ReactionChanged,
     RecoveredEvent,
+    RoomSuspended,
     RunCancelled,
     RunFailed,
 )
@@ -32,6 +34,7 @@ from genie_core.room.server.log_window import UNREADABLE, LogWindow
 from genie_core.room.server.peers import Peer, PeerRegistry
 from genie_core.room.server.quotas import Quotas
 from genie_core.room.state.proofs import flaw_of_recovered
+from genie_core.room.state.succession import is_fit
 
 WORTH_KEEPING: Final = (
     MessagePosted,
@@ -45,6 +48,8 @@ WORTH_KEEPING: Final = (
     RunFailed,
     RunCancelled,
     MemberModerated,
+    HeirsChanged,
+    RoomSuspended,
 )
 """What was said and done; who came and went no longer matters."""
 
@@ -132,8 +137,14 @@ class EventRecovery:
             return False
         if not event.has_sane_time():
             return False
-        if not (isinstance(body, WORTH_KEEPING) and _is_name(event.by)):
+        if not isinstance(body, WORTH_KEEPING):
             return False
+        if isinstance(body, RoomSuspended):
+            return body.deed is not None and is_fit(body)
+        if not _is_name(event.by):
+            return False
+        if isinstance(body, HeirsChanged):
+            return body.issue > 0 and is_fit(body)
         if not survives(event, self._limits.frame_bytes // 2):
             return False
         if isinstance(body, MessagePosted):
@@ -159,6 +170,9 @@ class EventRecovery:
         state, body = self._log.state, event.body
         if (event.seq, event_mark(event)) in state.inherited:
             return False
+        if isinstance(body, HeirsChanged | RoomSuspended):
+            entry = Event(event.seq, event.at, event.by, RecoveredEvent(event))
+            return state.succession.after(entry, state.keys) != state.succession
         if state.has_entry(event):
             return False
         if isinstance(body, MessageEdited | MessageDeleted):

@@ -19,7 +19,6 @@ from genie_core.room.protocol.events import (
     Copied,
     Event,
     FileRef,
-    HeirsChanged,
     HostStarted,
     MemberJoined,
     MemberLeft,
@@ -40,7 +39,6 @@ from genie_core.room.protocol.frames import (
     ChangeMessage,
     Chunk,
     ClientFrame,
-    ConfirmHost,
     Entries,
     FetchFile,
     Hello,
@@ -215,18 +213,11 @@ class Room:
             hosted = HostStarted(name, key=key, pin=pin)
         else:  # also where the line that told them is damaged, or the room has another title now
             hosted = HostStarted(name, self._id, self._title, key, pin, copied, origin, founding)
-        began = self.log.record(ROOM, hosted, self._begin_at(name, key, now))
-        rule = self.state.succession.rule
-        if hosts_alone and (rule.anyone or rule.heirs):
-            self.log.record(name, HeirsChanged(), began.at)
+        self.log.record(ROOM, hosted, now)
+        if hosts_alone:
+            self._moderation.host_alone(now)
+        self._moderation.keep_heirs(now)
         self._closed = ""
-
-    def _begin_at(self, name: str, key: str, now: float) -> float:
-        """Return the time to begin at; not before the turn of an heir whose clock is behind."""
-        before = self.state.succession
-        if self.state.founding is None or not before.host:
-            return now
-        return max(now, before.last_at + (before.wait_of(name, key) or 0.0))
 
     # -- connections
 
@@ -315,8 +306,6 @@ class Room:
                 self._moderation.moderate(peer, frame, now)
             case SetHeirs():
                 self._moderation.set_heirs(peer, frame, now)
-            case ConfirmHost():
-                self._handlers.confirm_host(peer, frame, now)
             case ShareArguments(on=on):
                 self._moderation.share(peer, on, now)
             case OfferHosting(name=name):
@@ -455,7 +444,7 @@ class Room:
         if self._closed:
             return
         reason = whole_text(reason, REASON_CHARS)
-        heir, deed = self._moderation.heir
+        heir, deed = self._moderation.hand_over(now)
         self.log.record(ROOM, RoomSuspended(reason, heir, deed), now)
         last = self.log.durable if self.log.refusal else self.log.head
         self._closed = "the host suspended the room" + (f": {reason}" if reason else "")
@@ -495,6 +484,7 @@ class Room:
             self.log.record(name, joined, now)
         if peer.invite is not None and peer.invite.role is not None:
             self._moderation.give_role(name, peer.invite.role, peer.invite.by, now)
+        self._moderation.keep_heirs(now)
         peer.stage, peer.name, peer.device = Stage.JOINED, name, joined.device
         peer.position = max(0, min(hello.since, self.log.head))
         self.peers.join(peer)

@@ -1,9 +1,7 @@
 """Which host a member follows, at each connection."""
 
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from genie_core.room.protocol.errors import UnprovenHost
 from genie_core.room.protocol.events import Event, HostStarted, RoomCreated
@@ -14,38 +12,43 @@ from genie_core.room.security.founding import hash_in, is_founding_of
 from genie_core.room.security.host_records import is_valid
 from genie_core.room.state.proofs import NOT_HEIR, objection, view_of
 from genie_core.room.state.room_state import IllegalEvent, RoomState
-from genie_core.room.state.succession import ChainView
-
-BREAK: Final = 10.0
-"""Seconds for which a connection may be broken and the host still counts as present."""
+from genie_core.room.state.succession import ChainView, above
 
 
 def can_host(state: RoomState, deed: HostRecord) -> bool:
     """Whether it is worth asking the signer of a host record for their links.
 
-    They host the room by this state, or were named by its last host, or took part with the record's
-    key and an engine of their own and have been neither banned nor muted since. The record may come
-    from anywhere.
+    They are in the order of this state, or took part with the record's key and an engine of their own
+    and have been neither banned nor muted since. The record may come from anywhere.
     """
     if deed.room != state.room or not is_valid(deed):
         return False
-    closed = state.succession.closed
-    if closed is not None and closed.deed is not None and closed.deed.key == deed.key:
+    succession = state.succession
+    if deed.key in (succession.host, *succession.order) and not state.owner_of(deed.key):
         return True
     known = state.host if deed.key == state.host_key else state.members.entitled(deed.key)
     return fold_name(deed.host) == fold_name(known or "")
+
+
+def may_host(state: RoomState, key: str) -> bool:
+    """Whether the owner of a key may host the room: the host, or an heir, by the signed order."""
+    succession = state.succession
+    if state.founding is None or not succession.host:
+        return True
+    if key in (succession.host, succession.principal):
+        return True
+    is_barred = state.owner_of(key) is not None and not state.members.entitled(key)
+    return key in succession.order and not is_barred
 
 
 def others_may_host(state: RoomState, key: str) -> bool:
     """Whether another key than this one may host the room; True if the log does not tell."""
     if state.unreadable or not state.host_key:
         return True
-    given = {state.host_key}
-    closed = state.succession.closed
-    if closed is not None and closed.deed is not None:
-        given.add(closed.deed.key)
-    entitled = {each.key for each in state.people.values() if state.members.entitled(each.key)}
-    return bool((given | entitled) - {key})
+    given = {state.host_key, *state.succession.order}
+    if state.succession.is_open:
+        given |= {each.key for each in state.people.values() if state.members.entitled(each.key)}
+    return bool(given - {key, ""})
 
 
 def refuse_other_room(state: RoomState, event: Event, room: str) -> None:
@@ -123,9 +126,7 @@ class KnownHosts:
     `state` returns the room as the copy knows it then. `pins` are those of the certificates of the
     last hosts of a copy that was not founded, or whose log is lost. Without a copy, on a `first`
     visit, the room must have been founded by the key that its id names, and an invite's `wanted`
-    hash must be that of the id. `key` is this person's, who may take back a claim of their own to
-    host: `taken_back` are the links of those. `found` is the pin of a host whom a longer copy
-    followed. `claim` is that of the host accepted last.
+    hash must be that of the id. `found` is the pin of a host whom a longer copy followed. `claim` is that of the host accepted last.
     """
 
     def __init__(
@@ -135,60 +136,49 @@ class KnownHosts:
         *,
         first: bool = False,
         wanted: str = "",
-        key: str = "",
-        clock: Callable[[], float] = time.time,
     ) -> None:
         self._state = state
         self._pins = {pin for pin in pins if pin}
         self._first = first
         self._wanted = wanted
-        self._key = key
         self.found = ""
-        self._clock = clock
-        self._since = 0.0
-        self._met: float | None = None
         self.claim: Claim | None = None
-        self.taken_back: set[bytes] = set()
 
     @property
     def pin(self) -> str:
         """The pin of the host accepted last; empty without one."""
         return self.claim.pin if self.claim is not None else ""
 
-    def met(self) -> None:
-        """Note that the host accepted last is here, as of now."""
-        self.found = ""
-        now = self._clock()
-        if self._met is None or now - self._met > BREAK:
-            self._since = now
-        self._met = now
-
     def accepts(self, claim: Claim) -> bool:
         """Whether to follow the host that makes this claim."""
-        if not self._follows(claim):
+        if not self.follows(claim):
             return False
         self._pins, self._first = {claim.pin} if claim.pin else set(), False
-        if own := self._view(self._state()).own_claim(claim.challenge.links):
-            self.taken_back.add(own)
-        if self.claim is not None and self.claim.key != claim.key:
-            self._met = None
-        self.claim = claim
+        self.found, self.claim = "", claim
         return True
-
-    def contest(self, claim: Claim) -> bytes:
-        """Return the link of a claim that the host was away, if this program knows better."""
-        return self._view(self._state()).contest(claim.challenge.links)
 
     def outranks(self, claim: Claim) -> bool:
         """Whether the host who makes this claim is right, and not the one accepted last."""
+        is_other = claim.key not in ("", self._state().host_key)
+        return is_other and self._is_here(claim) and self._view.outranks(*_shown(claim))
+
+    def above(self, claim: Claim) -> Sequence[str]:
+        """Return the keys of all who come before this claim's host in the order."""
+        if not self._is_here(claim):
+            return ()
+        return above(self._view.order_with(*_shown(claim)), claim.key)
+
+    @property
+    def _view(self) -> ChainView:
+        return view_of(self._state())
+
+    def _is_here(self, claim: Claim) -> bool:
+        """Whether a claim is to the founded room of the copy."""
         state = self._state()
-        is_other = claim.key not in ("", state.host_key) and claim.challenge.room == state.room
-        return is_other and self._view(state).follows(claim.challenge.links, claim.key)
+        return state.founding is not None and claim.challenge.room == state.room
 
-    def _view(self, state: RoomState) -> ChainView:
-        return view_of(state, self._key, self._clock(), self._since, self._met)
-
-    def _follows(self, claim: Claim) -> bool:
+    def follows(self, claim: Claim) -> bool:
+        """Whether the host that makes this claim may host the room."""
         state, room = self._state(), claim.challenge.room
         if self._first:
             is_wanted = not self._wanted or hash_in(room) == self._wanted
@@ -200,7 +190,7 @@ class KnownHosts:
             return False
         if claim.pin and claim.pin == self.found:
             return True
-        return self._view(state).follows(claim.challenge.links, claim.key)
+        return self._view.follows(*_shown(claim))
 
     def _continues(self, state: RoomState, claim: Claim) -> bool:
         """Whether the claim is to the copy's room, or to one founded to go on with it."""
@@ -210,16 +200,5 @@ class KnownHosts:
         return founding is not None and founding.before == state.room and claim.is_founded
 
 
-def turn_of(state: RoomState, name: str, key: str, met: float, now: float) -> float | None:
-    """Return in how many seconds a person may host a room in its host's place; None if never.
-
-    `met` is when the host was last here, as far as is known.
-    """
-    before = state.succession
-    if state.founding is None or not before.host:
-        return 0.0
-    wait = before.wait_of(name, key)
-    if wait is None or not (before.is_given_to(key) or state.members.entitled(key)):
-        return None
-    last = max(min(before.last_at, now), met)  # the host's clock may be ahead
-    return max(0.0, last + wait - now) if wait else 0.0
+def _shown(claim: Claim) -> tuple[Sequence[Event], str]:
+    return claim.challenge.links, claim.key

@@ -34,7 +34,14 @@ from genie_core.room.protocol.names import fold_name
 from genie_core.room.security.founding import is_founding_of
 from genie_core.room.security.sealing import without_content
 from genie_core.room.security.signing import PREVIOUS_BYTES, About, is_signed
-from genie_core.room.state.succession import BY_RULE, LINK_BODIES, ChainView, is_fit
+from genie_core.room.state.succession import (
+    LINK_BODIES,
+    ChainView,
+    could_begin,
+    is_fit,
+    is_recovered,
+    may_begin,
+)
 
 if TYPE_CHECKING:
     from genie_core.room.state.room_state import RoomState
@@ -53,7 +60,7 @@ NOT_SEALED: Final = "it is not as private as what it belongs to, or shows what i
 NOT_HANDLER: Final = "its author's engine was not to answer that message"
 REPEATED: Final = "it is a copy of an earlier entry of its author"
 NOT_HOST: Final = "its author was not the host"
-NOT_HEIR: Final = "no host and no rule of a host lets its author host the room"
+NOT_HEIR: Final = "no host of the room made its author an heir"
 
 KNOWN_SIGNATURES: Final = 256
 """Latest signatures of each author that their next entries may name."""
@@ -132,6 +139,9 @@ def flaw_of_recovered(state: "RoomState", event: Event) -> str:
         return flaw_of_recovered(state, event.body.event)
     name = fold_name(event.by)
     key = state.keys.get(name, "")
+    if isinstance(event.body, RoomSuspended | HeirsChanged):
+        entry = Event(event.seq, event.at, event.by, RecoveredEvent(event))
+        return "" if is_recovered(state.succession, entry, state.room, state.keys) else NOT_HOST
     if isinstance(event.body, MemberModerated):
         signed = is_signed(key, state.room, event.body, event.parent)
         return "" if key and signed and event.by in state.hosts else NOT_HOST
@@ -151,20 +161,12 @@ def _flaw_of_host(state: "RoomState", event: Event, started: HostStarted) -> str
         return UNSIGNED
     if started.room not in ("", state.room):
         return NOT_FOUNDED
-    if state.keys.get(fold_name(started.host), started.key) != started.key:
-        return NOT_HEIR  # the name belongs to another key
     before = state.succession
     if not before.host:  # the founder is the first host
         founder = state.founding.key if state.founding is not None else ""
         return "" if started.key == founder or state.unreadable else NOT_HEIR
-    wait = before.wait_of(started.host, started.key)
-    if wait is None or event.at < before.last_at + wait:
-        return NOT_HEIR
-    if before.rank_of(event, started)[0] == BY_RULE:
-        owner = state.members.entitled(started.key)
-        if owner is None or fold_name(owner) != fold_name(started.host):
-            return NOT_HEIR
-    return ""
+    is_heir = may_begin(before, started, state.members)
+    return "" if is_heir or could_begin(before, started, state.members) else NOT_HEIR
 
 
 def _flaw_of_author(
@@ -222,13 +224,6 @@ def note_signature(signatures: dict[str, list[bytes]], event: Event) -> None:
             del known[:-KNOWN_SIGNATURES]
 
 
-def view_of(
-    state: "RoomState",
-    key: str = "",
-    now: float = 0.0,
-    since: float = 0.0,
-    met: float | None = None,
-) -> ChainView:
+def view_of(state: "RoomState") -> ChainView:
     """Return the chain of hosts as this state knows it; see `ChainView`."""
-    last_at = state.succession.last_at
-    return ChainView(state.room, state.links, state.members, key, now, since, met, last_at)
+    return ChainView(state.room, state.links, state.succession, state.members)

@@ -51,7 +51,7 @@ from genie_core.room.state.entry_set import EntrySet, digest_of, digest_of_messa
 from genie_core.room.state.members import Members, Person, Presence
 from genie_core.room.state.proofs import GAP, REPEATED, note_signature, objection
 from genie_core.room.state.reading import Reading
-from genie_core.room.state.succession import LINK_BODIES, Link, Succession, with_link
+from genie_core.room.state.succession import Link, Succession, is_link, with_link
 from genie_core.room.state.thread import (
     RUNNING,
     MessageThread,
@@ -92,7 +92,7 @@ class RoomState:
     author's authority. `doubts` has what is wrong with those of the latest that fail, and they have no
     other effect than to be shown. `link` is that of the last entry; `links` are the latest entries
     that say who hosts. `entries` are those that count, so that none is said twice; `repeated` has the
-    numbers of those that were.
+    numbers of those that were. `last_at` is the latest time of an event.
 
     `amended` has the latest edited and deleted messages, with the number of the event; `reactions`
     those to the latest forgotten messages that have some, and to their answers.
@@ -134,6 +134,7 @@ class RoomState:
         self._newest: Event | None = None
         self.links: list[Link] = []
         self.succession = Succession()
+        self.last_at = 0.0
         self.doubts: dict[int, str] = {}
         self.doubtful = 0
         self.signatures: dict[str, list[bytes]] = {}
@@ -190,11 +191,10 @@ class RoomState:
         """Continue the chain with an entry; anything may follow one that can't be read."""
         is_lost = isinstance(event.body, UnreadableEvent)
         self._newest, self._link = None if is_lost else event, b""
-        if counts and isinstance(event.body, LINK_BODIES):
+        if counts and is_link(event):
             self.links = with_link(self.links, Link.of(event, before))
-            self.succession = before.after(event)
-        elif event.at > before.last_at:
-            self.succession = msgspec.structs.replace(before, last_at=event.at)
+            self.succession = before.after(event, self.keys)
+        self.last_at = max(self.last_at, event.at)
         if counts:
             self._note_entry(event)
 
@@ -359,11 +359,14 @@ class RoomState:
     def objection_to_free(self, name: str) -> str:
         """Return why another person can't get this member's name; empty if one can.
 
-        A name by which somebody wrote, hosted or may host stays that person's.
+        A name by which a person wrote, hosted, or that the host put on the list of heirs, stays that
+        person's.
         """
         folded = fold_name(name)
         people = [each for each in self.people.values() if fold_name(each.name) == folded]
-        trusted = {*map(fold_name, self.hosts), *map(fold_name, self.succession.rule.heirs)}
+        named = () if self.succession.is_automatic else self.succession.order
+        heirs = (self.owner_of(key) or "" for key in named)
+        trusted = {*map(fold_name, self.hosts), *map(fold_name, heirs)}
         if any(each.spoke for each in people):
             return f"{name} has written here, so the name stays theirs"
         if folded in trusted or self.members.holds_host_role(name):

@@ -71,6 +71,7 @@ class _Checkpoint(msgspec.Struct, array_like=True):
     link: bytes
     links: list[Link]
     succession: Succession
+    last_at: float
     doubts: list[tuple[int, str]]
     doubtful: int
     signatures: dict[str, list[bytes]]
@@ -131,6 +132,7 @@ def encode_state(state: RoomState, *, entries: bool = True) -> bytes:
         state.link,
         state.links,
         state.succession,
+        state.last_at,
         list(state.doubts.items()),
         state.doubtful,
         state.signatures,
@@ -164,7 +166,7 @@ def _restored(saved: _Checkpoint, entries: EntrySet) -> RoomState:
     state.entries = entries
     for name in ("room", "title", "host", "hosting", "head", "floor", "messages", "host_key"):
         setattr(state, name, getattr(saved, name))
-    for name in ("founding", "links", "succession", "doubtful", "signatures", "reading"):
+    for name in ("founding", "links", "succession", "last_at", "doubtful", "signatures", "reading"):
         setattr(state, name, getattr(saved, name))
     state.doubts = dict(saved.doubts)
     state.continue_from(saved.link)

@@ -21,7 +21,6 @@ from genie_core.room.protocol.events import (
     Event,
     FileRef,
     HeirsChanged,
-    HostConfirmed,
     HostStarted,
     Measure,
     MemberJoined,
@@ -99,10 +98,10 @@ def announcement(event: Event, devices: Mapping[str, set[str]]) -> tuple[str, st
             return "·", f"{by}'s agent now uses {visible_line(agent)}"
         case MemberModerated() as moderated:
             return "⚑", because(_moderated(by, moderated), moderated.reason)
+        case HeirsChanged(automatic=automatic, anyone=anyone) if automatic or anyone:
+            return None  # the program keeps the list
         case HeirsChanged() as rule:
             return "⚑", f"{by} decided: {heirs_line(rule)}"
-        case HostConfirmed():
-            return "·", f"{by} was with the host while another member took the host for away"
         case MessageEdited(sealed=sealed, text="") if sealed:
             return None
         case MessageEdited(message=message, text=text):
@@ -210,14 +209,24 @@ def has_effect(event: Event, state: RoomState) -> bool:
 
 
 def heirs_line(rule: HeirsChanged) -> str:
-    """Say who may host a room in its host's place, and when."""
-    after = duration(rule.after) if rule.after else "no time"
-    if rule.anyone:
-        return f"any member may host after {after} without the host"
-    if not rule.heirs:
-        return "only whom the host hands the room to may host"
+    """Say who may host a room in its host's place."""
     names = ", then ".join(map(visible_line, rule.heirs))
-    return f"{names} may host after {after} without the host"
+    if not rule.heirs:
+        return "only the host, and a member the host hands the room to, may host"
+    return f"{names} may host in the host's place"
+
+
+def order_line(state: RoomState) -> str:
+    """Say who may host the room, in order."""
+    succession = state.succession
+    names = [state.owner_of(key) or "a person not met here" for key in succession.order]
+    if not names:
+        return "This room is not founded: who has a copy may host it."
+    first, *heirs = map(visible_line, names)
+    if not heirs:
+        return f"Only {first}, and a member {first} hands the room to, may host."
+    keeps = " The host's program keeps this list." if succession.is_automatic else ""
+    return f"{first} hosts; in {first}'s place {', then '.join(heirs)}.{keeps}"
 
 
 def because(text: str, reason: str) -> str:

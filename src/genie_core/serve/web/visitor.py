@@ -295,7 +295,7 @@ class Visitor:
         )
         self._hosts, self._dialer = hosts, dialer
 
-        def accepts(claim: Claim) -> bool:
+        async def accepts(claim: Claim) -> bool:
             if not hosts.accepts(claim):
                 dialer.forget(claim.pin)
                 return False
@@ -313,7 +313,6 @@ class Visitor:
             ticket=self._ticket,
             device=self._device,
             accepts=accepts,
-            met=hosts.met,
             digest=route.wanted,
         )
         client.signer.state = feed.state

@@ -17,7 +17,7 @@ from genie_core.room.protocol.frames import HostingOffered, InviteIssued, JoinRe
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.text.continuations import CONTINUE, about_continuing
-from genie_core.text.format import duration
+from genie_core.room.text.events import order_line
 from genie_core.text.safe import visible_line
 from genie_tui.commands.context import RoomContext
 from genie_tui.commands.keymap import keymap_of
@@ -180,11 +180,13 @@ def share(context: RoomContext, on: bool) -> None:  # noqa: FBT001 - the command
 
 
 def set_heirs(context: RoomContext, request: HeirsRequest) -> None:
-    """Choose who may host the room while its host is away."""
+    """Choose who may host the room while its host is away, or show who may."""
     joined = context.joined
-    if objection := only_host(joined):
+    if request.show:
+        context.screen.notify(order_line(joined.state))
+    elif objection := only_host(joined):
         context.warn(objection)
-    elif not joined.hosting.set_heirs(request.names, request.after, anyone=request.anyone):
+    elif not joined.hosting.set_heirs(request.names, automatic=request.automatic):
         context.warn(UNCONNECTED)
 
 
@@ -257,13 +259,11 @@ def cannot_take_over(joined: "JoinedRoom") -> str:
         return "Only members of the room can host it from their copy."
     if state.hosting and joined.connection.state is ConnectionState.ONLINE:
         return f"{state.host} is hosting. You can take over while they are away."
-    turn = joined.turn(time())
-    if turn is None and state.members.holds_host_role(joined.name):
+    is_heir = joined.may_host
+    if not is_heir and state.members.holds_host_role(joined.name):
         return "Who has the host's role moderates and invites, but doesn't host; a member can."
-    if turn is None:
-        return f"{state.host} has not named you among those who may host this room."
-    if turn > 0:
-        return f"You can take over {duration(turn)} from now, if {state.host} stays away."
+    if not is_heir:
+        return f"{state.host} has not named you as an heir, who may host this room."
     if joined.connection.state is ConnectionState.RETRYING or (
         joined.connection.state is ConnectionState.CLOSED and not state.hosting
     ):
@@ -278,7 +278,7 @@ def cannot_continue(joined: "JoinedRoom") -> str:
         return "You are the host of this room."
     if joined.connection.state is not ConnectionState.RETRYING:
         return f"{state.host} is hosting. You can continue in a new room while they are away."
-    if joined.turn(time()) is not None:
+    if joined.may_host:
         return cannot_take_over(joined) or "You may host this room itself: /host"
     person = state.people.get(joined.name)
     if not joined.saved or person is None or state.members.entitled(person.key) is None:

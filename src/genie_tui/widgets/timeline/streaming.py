@@ -83,8 +83,8 @@ class RoomClock:
 
     def now(self, state: RoomState) -> float:
         """Return the time in seconds since the epoch."""
-        if state.succession.last_at != self._latest:
-            self._latest, self._heard = state.succession.last_at, self._clock()
+        if state.last_at != self._latest:
+            self._latest, self._heard = state.last_at, self._clock()
         return self._latest + self._clock() - self._heard
 
 

@@ -476,7 +476,7 @@ async def test_who_reconnects_says_nothing_to_a_host_whom_they_do_not_accept() -
     room = ScriptedRoom("right", "wrong", "right")
     welcome = Welcome("r", "t", "bob", "guest", "hana", 0, Limits())
 
-    def accepts(claim: Claim) -> bool:
+    async def accepts(claim: Claim) -> bool:
         return claim.pin == "right"
 
     async with participant(room.connector, "bob", accepts=accepts, agent="secret model") as bob:

@@ -166,7 +166,7 @@ async def met(*, by: Identity, channel: str = "", nonce: str = "") -> tuple[str,
     """What a participant makes of a host that signs its challenge like this."""
     seen: list[tuple[str, str]] = []
 
-    def accepts(claim: Claim) -> bool:
+    async def accepts(claim: Claim) -> bool:
         seen.append((claim.pin, claim.key))
         return False
 

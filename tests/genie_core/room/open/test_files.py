@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.genie_core.room.live_room import Ear
 from tests.genie_core.room.open.test_join import _pin, copy_of
-from tests.genie_core.room.open.test_opener import an_hour_later, joined, said
+from tests.genie_core.room.open.test_opener import joined, said
 
 from genie_core.room.open.files import blobs_of, open_store, take_over
 from genie_core.room.open.requests import JoinRoom, NewRoom, RejoinRoom, ResumeRoom
@@ -72,7 +72,6 @@ async def test_who_lacks_a_file_gets_it_from_whoever_hosts_the_room_anew(
 ) -> None:
     b, c = tmp_path / "b", tmp_path / "c"
     file = await room_of_three(tmp_path, carol_is_there=carol_is_there)
-    an_hour_later(monkeypatch)
     async with (
         joined("bob", ResumeRoom(copy_of(b, "bob").id), b) as (bob, _),
         joined("carol", back(c, "carol", bob, b), c) as (carol, hers),
@@ -86,7 +85,6 @@ async def test_a_host_who_lacks_a_file_gets_it_from_whoever_has_it(
 ) -> None:
     b, c, d = tmp_path / "b", tmp_path / "c", tmp_path / "d"
     file = await room_of_three(tmp_path, carol_is_there=carol_is_there)
-    an_hour_later(monkeypatch)
     async with joined("carol", ResumeRoom(copy_of(c, "carol").id), c) as (carol, hers):
         async with (
             joined("dave", JoinRoom(carol.hosting.address, guest=True), d) as (dave, ear),

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.genie_core.room.live_room import Ear
-from tests.genie_core.room.open.test_opener import LOCAL, an_hour_later, joined, places, said, saved
+from tests.genie_core.room.open.test_opener import LOCAL, joined, places, said, saved
 from tests.genie_tui.impostor import Frame, Impostor, Script
 from tests.limits import scaled
 from websockets.asyncio.client import connect
@@ -24,7 +24,7 @@ from genie_core.room.open.route import host_of
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.address import Address, parse_address
 from genie_core.room.protocol.errors import (
-    NotYourTurn,
+    NotAnHeir,
     OtherHost,
     RoomError,
     RoomRefused,
@@ -175,7 +175,6 @@ async def test_a_member_hosts_the_room_from_their_copy(
         ann.messages.send("only ann knows")
         await heard.until(lambda: not ann.messages.pending)
     assert not await host_of(copy, ben.state, ANYONE, network=False)
-    an_hour_later(monkeypatch)
     async with joined("ben", ResumeRoom(copy.id), b) as (ben, ear):
         assert (ben.id, ben.title) == (room, "One")
         await ear.until(lambda: ben.state.host == "ben")
@@ -442,9 +441,9 @@ async def test_a_room_of_the_same_id_at_another_host_is_kept_apart(
         stolen = places(z).sessions / "stolen"
         shutil.copytree(copy.folder, stolen)
         SavedSession.load(stolen).update(kind="hosted", name="zoe", host="zoe")
-        with pytest.raises(NotYourTurn):
+        with pytest.raises(NotAnHeir):
             await RoomOpener("zoe", LOCAL, places(z)).enter(ResumeRoom("stolen"), Ear())
-        monkeypatch.setattr("genie_core.room.open.saved_room.turn_of", lambda *_: 0.0)
+        monkeypatch.setattr("genie_core.room.open.saved_room.may_host", lambda *_: True)
         async with joined("zoe", ResumeRoom("stolen"), z) as (zoe, _):
             assert zoe.id == ann.id
             with pytest.raises(OtherHost):

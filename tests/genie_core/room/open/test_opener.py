@@ -31,17 +31,15 @@ from genie_core.room.open.saved_room import NotYours
 from genie_core.room.participant.presence import HostPresence
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.address import Address, parse_address
-from genie_core.room.protocol.errors import AddressInUse, NotYourTurn, RoomRefused, Unreachable
+from genie_core.room.protocol.errors import AddressInUse, NotAnHeir, RoomRefused, Unreachable
 from genie_core.room.protocol.events import (
-    HEIRS_AFTER,
     FileRef,
     HostStarted,
     MessageDeleted,
     MessagePosted,
 )
 from genie_core.room.security.founding import is_founding_of
-from genie_core.room.state.hosting import can_host, turn_of
-from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.hosting import can_host
 from genie_core.room.transport.websocket import bind
 from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.errors import UnknownSession
@@ -101,15 +99,6 @@ def old_file(folder: Path, text: str) -> FileRef:
     then = time.time() - 3 * 86_400
     os.utime(blobs.path(digest), (then, then))
     return FileRef(digest, source.name, size)
-
-
-def an_hour_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the turn of each heir come whose turn comes at all, as if the host was away for long."""
-
-    def later(state: RoomState, name: str, key: str, met: float, now: float) -> float | None:
-        return turn_of(state, name, key, met, now + 3_600)
-
-    monkeypatch.setattr("genie_core.room.open.saved_room.turn_of", later)
 
 
 async def said(speaker: JoinedRoom, hearer: JoinedRoom, ear: Ear, text: str) -> None:
@@ -309,7 +298,7 @@ async def test_the_name_that_was_chosen_wins(tmp_path: Path) -> None:
     source = await session_of_ann(tmp_path)
     forked = fork(Catalog(places(tmp_path / "a").sessions), source, time.time()).saved
     entrance = RoomOpener("zoe", LOCAL, places(tmp_path / "a"), renamed=True)
-    with pytest.raises(NotYourTurn, match="has not named you"):
+    with pytest.raises(NotAnHeir, match="has not named you"):
         await entrance.enter(ResumeRoom(source.id), Ear())
     ear = Ear()
     entered = await entrance.enter(ResumeRoom(forked.id), ear)
@@ -517,11 +506,6 @@ async def test_what_can_not_be_resumed_says_so(
         async with joined("ben", question.opening, tmp_path / "b") as (ben, _):
             assert ben.state.host == "ann"
         forced = ResumeRoom(saved(tmp_path / "b").name, force=True)
-        with pytest.raises(NotYourTurn, match="your turn comes") as early:
-            await entrance.enter(forced, Ear())
-        assert early.value.wait is not None
-        assert 0 < early.value.wait <= HEIRS_AFTER
-        an_hour_later(monkeypatch)
         async with joined("ben", forced, tmp_path / "b") as (ben, ear):
             await ear.until(lambda: ben.state.host == "ben")
 

@@ -18,15 +18,12 @@ from tests.genie_core.room.bench import signed as proven
 from tests.genie_core.room.founded import founded
 
 from genie_core.room.protocol.events import (
-    HEIRS_AFTER,
-    LONGEST_AFTER,
     MOST_HEIRS,
     ArgumentSharingChanged,
     ChangeBody,
     DecisionMade,
     Event,
     HeirsChanged,
-    HostConfirmed,
     HostStarted,
     Measure,
     MemberJoined,
@@ -41,7 +38,6 @@ from genie_core.room.protocol.events import (
 from genie_core.room.protocol.frames import (
     Challenge,
     ChangeMessage,
-    ConfirmHost,
     EventsRecovered,
     Hello,
     Moderate,
@@ -53,6 +49,7 @@ from genie_core.room.protocol.frames import (
     ShareArguments,
 )
 from genie_core.room.security.founding import is_founding_of
+from genie_core.room.security.host_records import sign_host_record
 from genie_core.room.security.signing import sign
 from genie_core.room.server.handlers import CROSSED
 from genie_core.room.server.room import Room
@@ -141,12 +138,12 @@ def test_host_refuses_a_repeated_arrival(meeting: Founded) -> None:
 
 def test_a_host_who_hosts_alone_takes_back_the_rule_by_which_members_may(meeting: Founded) -> None:
     meeting.send(meeting.hana, SetHeirs(("alice",)))
-    for rules in (2, 2):
+    for rules in (3, 3):
         room = Room(meeting.written, room=meeting.id, title="Standup", identity=identity("hana"))
         room.open("hana", HOST_TOKEN, meeting.now, key=meeting.key, hosts_alone=True)
         meeting.written += room.log.pending()
         assert len(meeting.bodies(HeirsChanged)) == rules
-        assert room.state.succession.wait_of("alice", identity("alice").key) is None
+        assert room.state.succession.order == (meeting.key,)
         assert room.state.doubts == {}
 
 
@@ -178,7 +175,6 @@ def test_what_its_author_did_not_sign_is_refused(meeting: Founded) -> None:
         meeting.says("hello", by="mallory"),
         replace(meeting.says("hello"), text="bye"),
         SetPreferences("in short"),
-        ConfirmHost(LINK),
     ):
         assert only_refusal(meeting.tell(meeting.alice, frame)).code == "unproven"
     assert meeting.room.state.head == head
@@ -341,45 +337,72 @@ def test_of_another_log_only_what_was_signed_is_taken() -> None:
 # -- who may host in the host's place
 
 
-def test_the_host_decides_who_may_host_next(meeting: Founded) -> None:
-    meeting.joined("bob")
-    meeting.send(meeting.hana, SetHeirs(("BOB", "alice", "bob"), after=30.0))
-    (rule,) = meeting.bodies(HeirsChanged)
-    assert (rule.heirs, rule.anyone, rule.after) == (("bob", "alice"), False, 30.0)
-    meeting.send(meeting.hana, SetHeirs(("bob", "alice"), after=30.0))
-    assert len(meeting.bodies(HeirsChanged)) == 1  # nothing new
-    meeting.send(meeting.hana, SetHeirs(("alice",), anyone=True))
-    rule = meeting.bodies(HeirsChanged)[-1]
-    assert (rule.heirs, rule.anyone, rule.after) == ((), True, HEIRS_AFTER)
-    assert meeting.links() == [HostStarted, HeirsChanged, HeirsChanged]
+def heirs(meeting: Founded) -> tuple[str, ...]:
+    """Those of the latest list."""
+    return tuple(meeting.bodies(HeirsChanged)[-1].heirs)
+
+
+def test_program_keeps_the_list_of_heirs(meeting: Founded) -> None:
+    assert heirs(meeting) == ("alice",)
+    meeting.joined("bob", engine=True)
+    meeting.joined("gus")  # a guest
+    meeting.joined("carol", engine=True)
+    assert heirs(meeting) == ("alice", "bob", "carol")
+    meeting.send(meeting.hana, Moderate("role", "alice", "observer"), Moderate("ban", "bob"))
+    assert heirs(meeting) == ("carol",)
+    meeting.send(meeting.hana, Moderate("role", "alice", "member"), Moderate("pardon", "bob"))
+    assert heirs(meeting) == ("alice", "bob", "carol")
+    assert [body.issue for body in meeting.bodies(HeirsChanged)] == list(range(1, 8))
+    assert meeting.room.state.doubts == {}
+
+
+def test_host_names_the_heirs(meeting: Founded) -> None:
+    meeting.joined("bob", engine=True)
+    meeting.send(meeting.hana, SetHeirs(("BOB", "alice", "bob")))
+    assert heirs(meeting) == ("bob", "alice")
+    lists = len(meeting.bodies(HeirsChanged))
+    meeting.send(meeting.hana, SetHeirs(("bob", "alice")))
+    meeting.joined("carol", engine=True)
+    assert len(meeting.bodies(HeirsChanged)) == lists  # nothing new
+    meeting.send(meeting.hana, Moderate("ban", "bob"))
+    assert heirs(meeting) == ("alice",)
+    meeting.send(meeting.hana, SetHeirs())
+    assert heirs(meeting) == ()
+    meeting.send(meeting.hana, SetHeirs(automatic=True))
+    assert heirs(meeting) == ("alice", "carol")
+    assert meeting.room.state.doubts == {}
+
+
+def test_heir_who_hosts_hands_over_below_the_host(meeting: Founded) -> None:
+    meeting.joined("bob", engine=True)
+    meeting.send(meeting.hana, SetHeirs(("alice",)))
+    room = Room(meeting.written, room=meeting.id, title="Standup", identity=identity("alice"))
+    room.open("alice", HOST_TOKEN, meeting.now, key=identity("alice").key)
+    record = sign_host_record(
+        identity("bob"), room=meeting.id, host="bob", pin="p" * 43, addresses=(), at=1.0
+    )
+    room._moderation.heir = "bob", record
+    room.suspend("", meeting.now)
+    assert room.state.doubts == {}
+    order = [room.state.owner_of(key) for key in room.state.succession.order]
+    assert order == ["hana", "alice", "bob"]
 
 
 @pytest.mark.parametrize(
     ("frame", "code"),
     [
         (SetHeirs(("nemo",)), "unknown_person"),
-        (SetHeirs(after=-1.0), "too_long"),
-        (SetHeirs(after=LONGEST_AFTER + 1), "too_long"),
-        (SetHeirs(after=float("nan")), "too_long"),
+        (SetHeirs(("hana",)), "out_of_state"),
+        (SetHeirs(("gus",)), "out_of_state"),
         (SetHeirs(("alice",) * (MOST_HEIRS + 1)), "too_long"),
     ],
 )
 def test_a_rule_that_can_not_be_is_refused(meeting: Founded, frame: SetHeirs, code: str) -> None:
+    meeting.joined("gus")
     assert only_refusal(meeting.tell(meeting.hana, frame)).code == code
-    assert meeting.bodies(HeirsChanged) == []
+    assert heirs(meeting) == ("alice",)
 
 
 def test_no_member_decides_who_may_host(meeting: Founded) -> None:
     assert only_refusal(meeting.tell(meeting.alice, SetHeirs(("alice",)))).code == "not_allowed"
-    assert meeting.bodies(HeirsChanged) == []
-
-
-def test_a_member_confirms_once_that_the_host_was_here(meeting: Founded) -> None:
-    body = sign(identity("alice"), meeting.id, HostConfirmed(LINK), "")
-    frame = ConfirmHost(LINK, signature=body.signature)
-    for _ in range(2):
-        assert refusals(meeting.tell(meeting.alice, frame)) == []
-    assert meeting.bodies(HostConfirmed) == [body]
-    assert meeting.links() == [HostStarted, HostConfirmed]
-    other = replace(frame, link=b"o" * 24)
-    assert only_refusal(meeting.tell(meeting.alice, other)).code == "unproven"
+    assert len(meeting.bodies(HeirsChanged)) == 1

@@ -19,7 +19,6 @@ from tests.genie_core.room.bench import (
 
 from genie_core.room.protocol.address import Address
 from genie_core.room.protocol.events import (
-    HEIRS_AFTER,
     ArgumentSharingChanged,
     Event,
     HostStarted,
@@ -206,7 +205,7 @@ def test_neither_the_host_nor_each_other_nor_themselves(
     [
         Moderate("role", "alice", "host"),
         SetHeirs(("bob",)),
-        SetHeirs(anyone=True),
+        SetHeirs(automatic=True),
         OfferHosting("bob"),
         OfferHosting("alice"),
         ShareArguments(on=True),
@@ -239,7 +238,7 @@ def test_nor_for_taking_the_room_over(meeting: Meeting, name: str, doubt: str) -
     state = folded(meeting.written)
     started = HostStarted(name, key=identity(name).key)
     started = sign(identity(name), meeting.id, started, state.link)
-    event = Event(state.head + 1, meeting.now + 10 * HEIRS_AFTER, "", started, state.link)
+    event = Event(state.head + 1, meeting.now, "", started, state.link)
     assert objection(state, event) == doubt
 
 

@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import msgspec
 import pytest
@@ -6,7 +6,6 @@ from tests.genie_core.room.bench import identity
 from tests.genie_core.room.founded import FoundedLog, founded
 
 from genie_core.room.protocol.events import (
-    HEIRS_AFTER,
     AnyBody,
     Event,
     HostStarted,
@@ -21,16 +20,14 @@ from genie_core.room.security.founding import found_room, hash_in, room_id
 from genie_core.room.security.host_records import sign_host_record
 from genie_core.room.security.identity import Identity
 from genie_core.room.state.hosting import (
-    BREAK,
     Claim,
     KnownHosts,
     can_host,
+    may_host,
     others_may_host,
-    turn_of,
 )
 from genie_core.room.state.room_state import RoomState
 
-LATE = 1_000.0
 HANA, BOB = Identity.generate(), Identity.generate()
 
 
@@ -135,14 +132,14 @@ def test_without_a_copy_the_first_host_is_the_one_that_was_meant() -> None:
     assert KnownHosts(RoomState, first=True).accepts(other.claim())
 
 
-def known(log: FoundedLog, clock: Callable[[], float] = lambda: 0.0) -> KnownHosts:
-    return KnownHosts(lambda: log.state, clock=clock)
+def known(log: FoundedLog) -> KnownHosts:
+    return KnownHosts(lambda: log.state)
 
 
 def test_a_member_follows_a_host_by_the_links_that_they_show() -> None:
     log = founded("bob", "cleo")
     other = log.fork()
-    other.hosts("bob", at=LATE)
+    other.hosts("bob")
     assert known(log).accepts(log.claim())
     assert known(log).accepts(other.claim())
     assert not known(log).accepts(other.claim("cleo"))
@@ -156,39 +153,25 @@ def without_key(unproven: Claim) -> Claim:
     return Claim(unproven.pin, "", unproven.challenge)
 
 
-def test_a_former_host_is_followed_no_more_and_is_outranked() -> None:
+def test_host_goes_before_an_heir() -> None:
     log = founded("bob", "cleo")
     other = log.fork()
-    other.hosts("bob", at=LATE)
-    assert not known(other).accepts(log.claim())
-    assert known(log).outranks(other.claim())
-    assert not known(other).outranks(log.claim())
+    other.hosts("bob")
+    assert known(other).accepts(log.claim())
+    assert known(other).outranks(log.claim())
+    assert not known(log).outranks(other.claim())
     assert not known(log).outranks(log.claim())
     assert not known(log).outranks(founded("bob").claim())
 
 
-def test_a_host_who_is_here_was_not_away() -> None:
+def test_hosts_above_a_claim_are_named() -> None:
     log = founded("bob", "cleo")
     other = log.fork()
-    other.hosts("bob", at=LATE)
-    now = 10.0
-    hosts = known(log, lambda: now)
-    assert hosts.accepts(log.claim())
-    hosts.met()
-    now = LATE + 1
-    hosts.met()  # after a break that was too long to know better
-    assert hosts.outranks(other.claim())
-    now = 10.0
-    hosts = known(log, lambda: now)
-    assert hosts.accepts(log.claim())
-    while now < LATE + 5:
-        hosts.met()
-        now += BREAK
-    assert not hosts.outranks(other.claim())
-    assert not hosts.accepts(other.claim())
-    assert hosts.contest(other.claim()) == other.state.links[-1].link
-    now += HEIRS_AFTER
-    assert hosts.accepts(other.claim())  # as the host has been away since
+    other.hosts("cleo")
+    keys = tuple(identity(name).key for name in ("ann", "bob"))
+    assert known(log).above(other.claim()) == keys
+    assert known(other).above(log.claim()) == ()
+    assert known(log).above(founded("bob").claim()) == ()
 
 
 def test_a_host_of_a_founded_room_counts_by_the_log() -> None:
@@ -206,30 +189,18 @@ def test_the_host_by_the_log_is_worth_asking_though_they_never_came_in() -> None
     assert not can_host(state_of(BEGINNING[:2]), deed(BOB, "bob"))
 
 
-# -- whose turn it is
+# -- who may host
 
 
-def turn(log: FoundedLog, name: str, *, met: float = 0.0, now: float = 0.0) -> float | None:
-    return turn_of(log.state, name, identity(name).key, met, now)
-
-
-def test_a_member_waits_since_the_last_sign_of_the_host() -> None:
-    log = founded("bob")
-    last = log.state.succession.last_at
-    assert turn(log, "bob", now=last) == HEIRS_AFTER
-    assert turn(log, "bob", now=last + 20) == HEIRS_AFTER - 20
-    assert turn(log, "bob", met=last + 20, now=last + 20) == HEIRS_AFTER
-    assert turn(log, "bob", now=last + 2 * HEIRS_AFTER) == 0.0
-    log.add("", RoomSuspended())
-    assert turn(log, "bob") == 0.0
-
-
-def test_the_host_never_waits_and_a_stranger_waits_in_vain() -> None:
-    log = founded("bob")
+def test_host_and_heirs_may_host() -> None:
+    log = founded("bob", "cleo")
     log.joins("gus", "guest")
-    assert turn(log, "ann") == 0.0
-    assert turn(log, "mallory", now=LATE) is None
-    assert turn(log, "gus", now=LATE) is None
+    log.names("bob")
+    may = {name: may_host(log.state, identity(name).key) for name in PEOPLE}
+    assert may == {"ann": True, "bob": True, "cleo": False, "gus": False, "mallory": False}
     log.add("ann", MemberModerated("mute", "bob"))
-    assert turn(log, "bob", now=LATE) is None
-    assert turn_of(state_of(BEGINNING), "bob", BOB.key, 0.0, 0.0) == 0.0  # not founded
+    assert not may_host(log.state, identity("bob").key)
+    assert may_host(state_of(BEGINNING), BOB.key)  # not founded
+
+
+PEOPLE = ("ann", "bob", "cleo", "gus", "mallory")

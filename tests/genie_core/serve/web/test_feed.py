@@ -142,6 +142,7 @@ def test_only_the_latest_entries_are_kept(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_host_who_may_not_host_is_refused() -> None:
     log = founded("bob")
+    log.names()
     feed = feed_of(log)
     log.hosts("bob")
     with pytest.raises(UnprovenHost):

@@ -24,7 +24,7 @@ OTHER = Continuation("r3", "Garden", "eve", "alice", "q", ("10.0.0.8:7654",), ()
 
 @pytest.fixture
 def member() -> ScriptedJoinedRoom:
-    made = ScriptedJoinedRoom(name="bob", address="", next_turn=None, saved="r1@bob")
+    made = ScriptedJoinedRoom(name="bob", address="", may_host=False, saved="r1@bob")
     made.feed(RoomCreated("r1", "Garden"), HostStarted("alice"))
     made.feed(MemberJoined("host", engine=True), by="alice")
     made.feed(MemberJoined("member", engine=True, key="bobs"), by="bob")
