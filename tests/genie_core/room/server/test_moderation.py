@@ -570,6 +570,7 @@ def test_host_frees_no_name_of_a_known_person(meeting: Meeting, case: str, why: 
         case "banned":
             meeting.act("ban", "bob")
         case "heir":
+            meeting.act("role", "bob", "member")
             meeting.send(meeting.hana, SetHeirs(("bob",)))
         case "co-host":
             meeting.act("role", "bob", "host")
