@@ -20,7 +20,7 @@ from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.check import check
 from genie_core.sessions.export.writer import write_export
-from genie_core.sessions.importers.record import RECORD_NAME
+from genie_core.sessions.importers.record import LEFT_NAME, RECORD_NAME
 from genie_core.sessions.labels import LABELS_NAME, Label
 from genie_core.sessions.lock import LOCK_NAME
 from genie_core.sessions.log.format import encode_line, read_lines
@@ -171,6 +171,7 @@ def test_the_files_are_called_so() -> None:
             CHANGES_NAME,
             LOCK_NAME,
             RECORD_NAME,
+            LEFT_NAME,
         ]
     )
 
