@@ -13,7 +13,8 @@ from tests.genie_core.room.open.test_opener import LOCAL, joined, places, said
 from tests.ports import free_port
 
 from genie_core.room.client.model import ConnectionState, NextStep
-from genie_core.room.open.opener import MayContinue, RoomOpener
+from genie_core.room.open.continuation import MayContinue
+from genie_core.room.open.opener import RoomOpener
 from genie_core.room.open.requests import JoinRoom, NewRoom, RejoinRoom, ResumeRoom, after_parting
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.errors import OtherHost
