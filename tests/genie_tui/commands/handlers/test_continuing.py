@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from tests.genie_tui.commands.handlers.test_host import Recorder, order, recorded
-from tests.genie_tui.room_parts import notes
+from tests.genie_tui.room_parts import answer, notes
 from tests.genie_tui.scripted_room import HandClock, ScriptedJoinedRoom, until
 
 from genie_core.room.client.events import ContinuationsChanged
@@ -97,7 +97,7 @@ async def test_question_is_answered_when_keys_count(member: ScriptedJoinedRoom, 
         await pilot.press(key)  # too early to count
         assert door.callers == (CAROLS,)
         clock.rest()
-        await pilot.press(key)
+        await answer(pilot, clock, key)
         await until(pilot, lambda: not door.callers)
         if key == "a":
             follow = FollowRoom("r1@bob", "carol", "r2", "p", CAROLS.addresses)
