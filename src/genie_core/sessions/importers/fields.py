@@ -78,7 +78,9 @@ _TECHNICAL: Final = frozenset(
     ]
 )
 _PARTS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
-_ADDRESS: Final = re.compile(r"[a-zA-Z][\w+.-]*://\S*")
+_NO_WORDS: Final = re.compile(r"[a-zA-Z][\w+.-]*://\S*|\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)")
+"""Addresses and times."""
+
 _WORD: Final = re.compile(r"\w+")
 _MILLISECONDS: Final = 1e11
 """Times beyond this many seconds (the year 5138) are milliseconds."""
@@ -200,7 +202,7 @@ def _texts_in(value: Any) -> Iterator[str]:
     waiting = [value]
     while waiting:
         match waiting.pop():
-            case str(text) if not _ADDRESS.fullmatch(text.strip()):
+            case str(text) if not _NO_WORDS.fullmatch(text.strip()):
                 yield text
             case list(items):
                 waiting += reversed(items)

@@ -25,6 +25,7 @@ SMALL_BYTES: Final = 64 * 1024 * 1024
 """The largest file that is read at once, and the largest conversation in a file."""
 
 _BOM: Final = b"\xef\xbb\xbf"
+_HIDDEN: Final = re.compile(r"\.(?!\.?$)|__MACOSX$")
 _NUMBERS: Final = re.compile(r"(\d+)")
 
 
@@ -114,11 +115,7 @@ def _in_folder(folder: Path, name: str) -> list[ExportFile]:
 
 def _shown(files: Iterable[ExportFile]) -> list[ExportFile]:
     """Return the files but hidden ones and those that macOS adds, in order."""
-    shown = (
-        file
-        for file in files
-        if not any(part.startswith((".", "__MACOSX")) for part in file.path.parts)
-    )
+    shown = (file for file in files if not any(_HIDDEN.match(part) for part in file.path.parts))
     return sorted(shown, key=lambda each: each.order)
 
 

@@ -47,7 +47,9 @@ _SAYS: Final = (
     re.compile(r"\t(?P<nick>[^\t]*)\t(?P<text>.*)"),
     re.compile(r"[ \t]*<[@+%&~! ]*(?P<nick>[^>\s]+)>[ \t]?(?P<text>.*)"),
     re.compile(r"[ \t]*-(?P<nick>[^\s()-][^\s()]*?)(?:\([^)\s]*\))?(?::\S+)?-[ \t](?P<text>.*)"),
-    re.compile(r"[ \t]*\[(?P<nick>[^\s\[\]()]+)(?:\([^)\s]*\))?\][ \t](?P<text>.*)"),
+    re.compile(
+        r"[ \t]*\[(?P<nick>[^\s\[\]()@+%&~!][^\s\[\]()]*)(?:\([^)\s]*\))?\][ \t](?P<text>.*)"
+    ),
     re.compile(r" (?P<nick>[^\s:]+): (?P<text>.*)"),
 )
 """The forms of a message; the last one only behind a time in parentheses."""

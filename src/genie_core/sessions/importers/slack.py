@@ -233,6 +233,7 @@ def _block(block: Any, people: _People) -> str:
 
 def _author(message: dict[str, Any], people: _People) -> Author:
     key, bot = text_at(message, "user"), text_at(message, "bot_id")
+    key = key or text_at(message, "comment", "user")
     if key in people:
         return people[key]
     name = first_text(message, "username") or _shown_name(message.get("user_profile"))

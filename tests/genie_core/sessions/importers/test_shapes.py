@@ -424,3 +424,25 @@ def test_unknown_log_quotes_first_line(tmp_path: Path, text: str) -> None:
     (tmp_path / "x.log").write_text(text)
     with pytest.raises(NotImportable, match=re.escape(text.partition("\n")[0])):
         read(tmp_path / "x.log")
+
+
+def test_archive_with_paths_upwards_is_read(tmp_path: Path) -> None:
+    file = written(tmp_path / "c.json", [chat(asked("Hi"))])
+    with zipfile.ZipFile(tmp_path / "export.zip", "w") as archive:
+        archive.write(file, "../../a/conversations.json")
+        archive.write(file, "__MACOSX/conversations.json")
+        archive.writestr("b\\.hidden", "x")
+    assert texts(tmp_path / "export.zip") == ["Hi"]
+    assert reasons(tmp_path / "export.zip") == {}
+    assert not (tmp_path.parent / "a").exists()
+
+
+def test_slack_file_comment_has_its_author(tmp_path: Path) -> None:
+    message = {"ts": "1", "subtype": "file_comment", "text": "nice", "comment": {"user": "U2"}}
+    (found,) = read(slack(tmp_path / "s", message))[0]
+    assert (found.author.name, found.text) == ("bob", "nice")
+
+
+def test_irssi_list_of_nicks_is_no_message(tmp_path: Path) -> None:
+    (tmp_path / "x.log").write_text("10:00 [@ann] [ bob]\n10:01 < bob> hi\n")
+    assert texts(tmp_path / "x.log") == ["hi"]
