@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
@@ -34,7 +34,7 @@ from genie_core.room.security.challenge import InviteSecret, Transcript, new_non
 from genie_core.room.security.founding import earlier_id
 from genie_core.room.security.identity import Identity, words
 from genie_core.room.security.keys import verify
-from genie_core.room.security.signing import sign
+from genie_core.room.security.signing import PREVIOUS_BYTES, sign
 from genie_core.room.state.hosting import Claim
 from genie_core.room.transport.connection import ClientConnection
 
@@ -66,8 +66,10 @@ class ClientHandshake:
     previous: Callable[[], bytes] = bytes
     kind: Kind = ""
     digest: str = ""
-    _arrived: tuple[bytes, bytes] | None = None
-    """The latest signature at the last arrival, and that of the arrival."""
+    _named: set[bytes] = field(default_factory=set)
+    """The signatures that arrivals have named as the one before."""
+    _arrived: bytes = b""
+    """The start of the last arrival's signature."""
 
     async def meet(
         self, link: ClientConnection, since: int, mark: int, pending: Callable[[str], None]
@@ -171,10 +173,10 @@ class ClientHandshake:
             kind=arrival.kind,
         )
         latest = self.previous()
-        known, arrival_before = self._arrived or (None, b"")
-        previous = arrival_before if known == latest else latest
+        previous = self._arrived if latest in self._named else latest
         signed = sign(identity, room, joined, fold_name(self.name), previous)
-        self._arrived = latest, signed.signature
+        self._named.add(signed.previous)
+        self._arrived = signed.signature[:PREVIOUS_BYTES]
         return replace(arrival, previous=signed.previous, signature=signed.signature)
 
     async def _is_known(self, room: str) -> bool:

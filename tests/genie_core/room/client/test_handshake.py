@@ -111,10 +111,14 @@ async def test_each_visit_signs_something_else() -> None:
     assert len(nonces) == 3
 
 
-async def test_no_two_arrivals_are_signed_alike() -> None:
-    visit = Visit(room="r")
+@pytest.mark.parametrize("heard", [(0, 0, 0, 0), (0, 0, 1, 2), (0, 0, 1, 1), (0, 1, 1, 3)])
+async def test_no_two_arrivals_are_signed_alike(heard: tuple[int, ...]) -> None:
+    """The room records each, and the program has heard of so many when it comes again."""
     arrivals: list[Arrival] = []
-    for _ in range(3):  # the room records each, perhaps, and answers none
+    latest = [b""]
+    visit = Visit(room="r", previous=lambda: latest[0])
+    for count in heard:
+        latest[0] = arrivals[count - 1].signature[:PREVIOUS_BYTES] if count else b""
         meeting = visit.begin()
         await visit.hear()
         await visit.answer(Challenge("theirs", "r"))
@@ -122,7 +126,7 @@ async def test_no_two_arrivals_are_signed_alike() -> None:
         arrivals.append(prove.arrival)
         await visit.answer(FrameRefused("room_full", "full"))
         await outcome(meeting)
-    assert len({each.signature for each in arrivals}) == 3
+    assert len({each.signature for each in arrivals}) == len(heard)
     befores = [each.signature[:PREVIOUS_BYTES] for each in arrivals[:-1]]
     assert [each.previous for each in arrivals] == [b"", *befores]
 
