@@ -20,8 +20,8 @@ PATIENCE: Final = 2.0
 
 _LONGEST_DESCRIPTION: Final = 1000
 _MOST_NAMED: Final = 20
-_REFUSED: Final = re.compile(r"an error response|Client error '40[045]")
-"""How the MCP SDK says that there is no server of this protocol at an address."""
+_REFUSED: Final = re.compile(r"an error response|HTTP status 40[045]")
+"""How a failure says that there is no server of this protocol at an address."""
 
 
 class ServerRegistry:
