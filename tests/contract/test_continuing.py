@@ -70,6 +70,15 @@ def continue_in_a_new_room(bob: Terminal) -> None:
     bob.wait_for("127.0.0.1:", "online", "before", "typed while nobody hosted", gone="unsent")
 
 
+def answer(terminal: Terminal, key: str) -> None:
+    """Go to the question, wait until keys count, choose with the one that says this, confirm."""
+    terminal.press("f7")
+    terminal.wait_for(key, gone="keys are ignored")
+    terminal.press(key[0])
+    terminal.wait_for("enter continue", gone="keys are ignored")
+    terminal.press("enter")
+
+
 def test_member_continues_and_another_follows(
     alice: Terminal, homes: dict[str, Path], options: list[str], *, announces: bool
 ) -> None:
@@ -89,9 +98,7 @@ def test_member_continues_and_another_follows(
         carol.wait_for("reconnecting")
         if announces:
             carol.wait_for("bob continues this room as a new one", "alice has been away", "f7")
-            carol.press("f7")
-            carol.wait_for("a follow", gone="keys are ignored")
-            carol.press("a")
+            answer(carol, "a follow")
             carol.wait_for("online", "typed while nobody hosted")
         else:
             assert carol.leave() == 0
@@ -125,9 +132,7 @@ def test_no_is_kept_and_the_old_host_comes_back(
         alice.kill()
         continue_in_a_new_room(bob)
         carol.wait_for("bob continues this room as a new one")
-        carol.press("f7")
-        carol.wait_for("d stay here", gone="keys are ignored")
-        carol.press("d")
+        answer(carol, "d stay here")
         carol.wait_for("reconnecting", gone="bob continues this room")
         assert carol.leave() == 0
         with Terminal("join", old, "--name", "carol", home=homes["carol"]) as again:
