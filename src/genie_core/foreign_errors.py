@@ -4,12 +4,9 @@ A library's own words name its classes and options, link to its pages and quote 
 Nothing here imports one: classes are known by name.
 """
 
-import logging
 from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Final
-
-log = logging.getLogger(__name__)
 
 _MODEL: Final = "the request to the model failed"
 _CONNECTION: Final = "the connection failed"
@@ -53,7 +50,9 @@ def in_our_words(error: BaseException) -> str | None:
     """Describe a library's exception in one line; None for an exception that is no library's."""
     if not (meaning := meaning_of(error)):
         return None
-    log.debug("%s", meaning, exc_info=error)
+    import logging  # light commands load errors, and no logging
+
+    logging.getLogger(__name__).debug("%s", meaning, exc_info=error)
     names = {each.__name__ for each in type(error).__mro__}
     if names & _BY_OTHERS:
         return " ".join(str(error).split())
