@@ -8,7 +8,6 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from genie_core.agent.provider.failures import DECISION_TIMEOUT, MAX_TURNS, STALL_TIMEOUT
 from genie_core.assistant.config import (
     DEFAULT_TEMPLATE,
     AgentSpec,
@@ -24,6 +23,7 @@ from genie_core.assistant.config import (
 )
 from genie_core.room.engine.policy import Effect
 from genie_core.room.protocol.limits import Limits
+from genie_core.runtime.model_limits import DECISION_TIMEOUT, MAX_TURNS, STALL_TIMEOUT
 from genie_core.sessions.retention import RetentionLimits
 from genie_core.settings.locations import Locations, folder_at
 from genie_core.settings.schema import fields_of

@@ -15,15 +15,6 @@ from genie_core.errors import GenieError, ModelFailed, ModelTrouble
 from genie_core.privacy.known_secrets import HIDDEN
 from genie_core.privacy.redaction import hide_secrets
 
-STALL_TIMEOUT: Final = 120.0
-"""Seconds without text from an agent's model, before or within an answer."""
-
-DECISION_TIMEOUT: Final = 120.0
-"""Seconds for a reasoner's decision, retries included: people wait for it."""
-
-MAX_TURNS: Final = 50
-"""How often a model may answer with tool calls in one run, by default."""
-
 NO_KEY: Final = "none"
 """Sent where no key is to be sent, since the SDKs require one."""
 

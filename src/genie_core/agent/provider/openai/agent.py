@@ -25,7 +25,7 @@ from genie_core.agent.approval import ApprovalCallback
 from genie_core.agent.base import Agent, AgentInput, AsyncTool, CutAnswer
 from genie_core.agent.provider.compaction import ShortenedHistory
 from genie_core.agent.provider.compaction_summary import Compaction
-from genie_core.agent.provider.failures import MAX_TURNS, STALL_TIMEOUT, would_fail_again
+from genie_core.agent.provider.failures import would_fail_again
 from genie_core.agent.provider.instructions import ExtraInstructions, preferring
 from genie_core.agent.provider.openai.approval_gate import OpenAIApprovalGate
 from genie_core.agent.provider.openai.attachments import Item, message_with
@@ -37,6 +37,7 @@ from genie_core.agent.provider.openai.run_recorder import RunRecorder
 from genie_core.agent.provider.openai.servers import ServerTools, ToolServers
 from genie_core.agent.provider.openai.tools import tools_from
 from genie_core.errors import InvalidSetting
+from genie_core.runtime.model_limits import MAX_TURNS, STALL_TIMEOUT
 
 
 class DefaultAgent(Agent):

@@ -35,7 +35,7 @@ from pydantic_ai.usage import UsageLimits
 from genie_core.agent.approval import ApprovalCallback
 from genie_core.agent.base import Agent, AgentInput, AsyncTool, CutAnswer
 from genie_core.agent.provider.compaction_summary import Compaction
-from genie_core.agent.provider.failures import MAX_TURNS, would_fail_again
+from genie_core.agent.provider.failures import would_fail_again
 from genie_core.agent.provider.instructions import ExtraInstructions, preferring
 from genie_core.agent.provider.progress_reporter import CALL, ProgressReporter
 from genie_core.agent.provider.pydantic_ai.approval_gate import ApprovalGate
@@ -59,6 +59,7 @@ from genie_core.agent.provider.pydantic_ai.servers import (
     tolerated,
 )
 from genie_core.errors import InvalidSetting
+from genie_core.runtime.model_limits import MAX_TURNS
 from genie_core.runtime.progress import stage
 
 log = logging.getLogger(__name__)

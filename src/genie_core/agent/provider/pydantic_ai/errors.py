@@ -31,7 +31,6 @@ from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings, merge_model_settings
 
 from genie_core.agent.provider.failures import (
-    STALL_TIMEOUT,
     ModelRequestInfo,
     endless,
     kind_of_status,
@@ -42,6 +41,7 @@ from genie_core.agent.provider.failures import (
 from genie_core.errors import ModelFailed, ModelTrouble
 from genie_core.foreign_errors import cause_of
 from genie_core.privacy.redaction import hide_secrets
+from genie_core.runtime.model_limits import STALL_TIMEOUT
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,6 @@ from pydantic_ai.models import Model
 from pydantic_ai.run import AgentRunResult
 from pydantic_ai.settings import ModelSettings
 
-from genie_core.agent.provider.failures import DECISION_TIMEOUT
 from genie_core.agent.provider.pydantic_ai.caching import with_cache
 from genie_core.agent.provider.pydantic_ai.errors import failures_told, with_limit
 from genie_core.agent.provider.pydantic_ai.naming import DEFAULT_MODEL, model_named
@@ -23,6 +22,7 @@ from genie_core.agent.provider.reasoner_prompt import MAX_MESSAGES, reasoner_pro
 from genie_core.errors import ModelFailed
 from genie_core.message import Message
 from genie_core.reasoner.base import GroupReasoner, Response
+from genie_core.runtime.model_limits import DECISION_TIMEOUT
 
 _RETRIES: Final = 2  # how often a model may correct an answer that cannot be used
 

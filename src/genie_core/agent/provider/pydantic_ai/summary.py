@@ -8,9 +8,9 @@ from pydantic_ai.messages import ModelRequest, UserPromptPart
 from pydantic_ai.models import Model
 from pydantic_ai.settings import ModelSettings
 
-from genie_core.agent.provider.failures import DECISION_TIMEOUT
 from genie_core.agent.provider.pydantic_ai.errors import failures_told
 from genie_core.agent.provider.pydantic_ai.observed_model import ObservedModel
+from genie_core.runtime.model_limits import DECISION_TIMEOUT
 
 PROMPT: Final = (
     "You shorten the conversation of an assistant, which goes on from your summary alone. Keep what "

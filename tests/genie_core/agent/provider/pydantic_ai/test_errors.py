@@ -20,7 +20,6 @@ from tests.genie_core.agent.provider.pydantic_ai.clients import NAME, chat_model
 from tests.limits import scaled
 
 from genie_core.agent import Agent, AgentFactory, AgentInput
-from genie_core.agent.provider.failures import STALL_TIMEOUT
 from genie_core.agent.provider.pydantic_ai import DefaultAgent, DefaultGroupReasoner
 from genie_core.agent.provider.pydantic_ai.errors import (
     REQUEST_TIMEOUT,
@@ -31,6 +30,7 @@ from genie_core.agent.provider.pydantic_ai.errors import (
 from genie_core.errors import ModelFailed, ModelTrouble
 from genie_core.execution import Failed
 from genie_core.message import Message
+from genie_core.runtime.model_limits import STALL_TIMEOUT
 from genie_core.session import GroupSession
 from genie_core.testing import reasoner_factory
 from genie_core.testing.openai import FakeOpenAI
