@@ -159,9 +159,9 @@ def _import_history(
     from genie_core.sessions.importers.writer import write_rooms
 
     me = check_name(settings.name or default_name_of_person())
-    with opened_history(path, options.file) as export:
+    with opened_history(path, options.file) as histories:
         catalog = Catalog(locations.sessions)
-        report = write_rooms(catalog, export.histories, me, time.time(), as_copy=options.as_copy)
+        report = write_rooms(catalog, histories, me, time.time(), as_copy=options.as_copy)
     for room in report.rooms:
         _show_room(room, out)
     _tell(_left_lines(report))

@@ -26,7 +26,6 @@ from genie_core.sessions.importers.history import (
     BRANCH,
     INSTRUCTION,
     ME,
-    NOT_UNDERSTOOD,
     THOUGHT,
     TOOL,
     UNKNOWN_AUTHOR,
@@ -35,6 +34,8 @@ from genie_core.sessions.importers.history import (
     History,
     HistoryMessage,
     LeftOut,
+    left_out,
+    read_each,
     with_rest,
 )
 
@@ -61,16 +62,14 @@ _Tree: TypeAlias = dict[str, _Node]
 
 def read_chatgpt(items: list[msgspec.Raw]) -> Iterator[History | LeftOut]:
     """Yield the conversations, and the items that are none."""
-    for found in each_in(items):
-        if isinstance(found, LeftOut):
-            yield found
-        elif "mapping" not in found:
-            yield LeftOut(NOT_UNDERSTOOD, "\n".join(words_in(found)))
-        else:
-            title = text_at(found, "title").strip()
-            unnamed = f"{title}-{text_at(found, 'create_time')}"
-            id_ = first_text(found, "conversation_id", "id") or unnamed
-            yield History(SOURCE, id_, title or "ChatGPT", _entries(found))
+    return read_each(each_in(items), _conversation, "mapping")
+
+
+def _conversation(found: dict[str, Any]) -> Iterator[History]:
+    title = text_at(found, "title").strip()
+    unnamed = f"{title}-{text_at(found, 'create_time')}"
+    id_ = first_text(found, "conversation_id", "id") or unnamed
+    yield History(SOURCE, id_, title or "ChatGPT", _entries(found))
 
 
 def _entries(conversation: dict[str, Any]) -> Iterator[Entry]:
@@ -81,8 +80,8 @@ def _entries(conversation: dict[str, Any]) -> Iterator[Entry]:
             yield from _message(tree[place])
     for place, node in tree.items():
         if place not in branch and node.message is not None:
-            words = words_in(value_at(node.message, "content"))
-            yield LeftOut(BRANCH, "\n".join(words), node.at or None, text_at(node.message, "id"))
+            content, id_ = value_at(node.message, "content"), text_at(node.message, "id")
+            yield left_out(BRANCH, content, node.at or None, id_)
 
 
 def _tree(mapping: Any) -> _Tree:
@@ -145,7 +144,7 @@ def _message(node: _Node) -> Iterator[Entry]:
     message, at = node.message, node.at or None
     content = value_at(message, "content")
     if reason := _left_out(message):
-        yield LeftOut(reason, "\n".join(words_in(content)), at)
+        yield left_out(reason, content, at)
         return
     role = text_at(message, "author", "role")
     text, files = _content(content, value_at(message, "metadata", "attachments"))

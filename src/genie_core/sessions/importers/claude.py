@@ -17,7 +17,6 @@ from genie_core.sessions.importers.fields import (
 from genie_core.sessions.importers.files import each_in
 from genie_core.sessions.importers.history import (
     ME,
-    NOT_UNDERSTOOD,
     THOUGHT,
     TOOL,
     UNKNOWN_AUTHOR,
@@ -26,6 +25,8 @@ from genie_core.sessions.importers.history import (
     History,
     HistoryMessage,
     LeftOut,
+    left_out,
+    read_each,
     with_rest,
 )
 
@@ -45,25 +46,19 @@ _STAND_IN: Final = re.compile(r"```\s*This block is not supported [^`]*```")
 
 def read_claude(items: list[msgspec.Raw]) -> Iterator[History | LeftOut]:
     """Yield the conversations, and the items that are none."""
-    for found in each_in(items):
-        if isinstance(found, LeftOut):
-            yield found
-        elif "chat_messages" not in found:
-            yield LeftOut(NOT_UNDERSTOOD, "\n".join(words_in(found)))
-        else:
-            title = text_at(found, "name").strip()
-            id_ = text_at(found, "uuid") or f"{title}-{text_at(found, 'created_at')}"
-            yield History(SOURCE, id_, title or "Claude", _entries(found))
+    return read_each(each_in(items), _conversation, "chat_messages")
+
+
+def _conversation(found: dict[str, Any]) -> Iterator[History]:
+    title = text_at(found, "name").strip()
+    id_ = text_at(found, "uuid") or f"{title}-{text_at(found, 'created_at')}"
+    yield History(SOURCE, id_, title or "Claude", _entries(found))
 
 
 def _entries(conversation: dict[str, Any]) -> Iterator[Entry]:
     if summary := text_at(conversation, "summary").strip():
         yield LeftOut("summary of the conversation", summary)
-    for message in items_at(conversation, "chat_messages"):
-        if isinstance(message, dict):
-            yield from _message(message)
-        else:
-            yield LeftOut(NOT_UNDERSTOOD, "\n".join(words_in(message)))
+    yield from read_each(items_at(conversation, "chat_messages"), _message)
 
 
 def _message(message: dict[str, Any]) -> Iterator[Entry]:
@@ -71,7 +66,7 @@ def _message(message: dict[str, Any]) -> Iterator[Entry]:
     blocks = items_at(message, "content")
     left = [each for each in blocks if text_at(each, "type") in _LEFT]
     for block in left:
-        yield LeftOut(_LEFT[text_at(block, "type")], "\n".join(words_in(block)), at)
+        yield left_out(_LEFT[text_at(block, "type")], block, at)
     said = [each for each in blocks if each not in left]
     attached = [each for each in (message.get("attachments"), message.get("files")) if each]
     older, sender = _older(message.get("text")), text_at(message, "sender")

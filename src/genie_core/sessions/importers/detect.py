@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -38,16 +37,11 @@ _LISTS: Final = ("messages", "conversations", "chats")
 _Found: TypeAlias = Iterator[History | LeftOut]
 
 
-@dataclass(frozen=True, slots=True)
-class Export:
-    """The conversations of an export, and what belongs to none of them."""
-
-    histories: Iterator[History | LeftOut]
-
-
 @contextmanager
-def opened_history(path: Path, name: str) -> Iterator[Export]:
-    """Open another program's export; `name` is its name in errors.
+def opened_history(path: Path, name: str) -> Iterator[_Found]:
+    """Open another program's export: its conversations, and what belongs to none of them.
+
+    `name` is its name in errors.
 
     Raises:
         NotImportable: it is none that is known, or is damaged; also while it is read in the block.
@@ -55,11 +49,11 @@ def opened_history(path: Path, name: str) -> Iterator[Export]:
     store = path if path.is_dir() else path.parent
     with opened_export(path, name) as files:
         if is_store(store, "" if path.is_dir() else path.name):
-            yield Export(read_group_genie(store))
+            yield read_group_genie(store)
         elif is_slack(files) and (path.is_dir() or len(files) > 1):
-            yield Export(read_slack(files, path.name))
+            yield read_slack(files, path.name)
         else:
-            yield Export(_read(files, name))
+            yield _read(files, name)
 
 
 def _read(files: list[ExportFile], name: str) -> _Found:

@@ -1,5 +1,6 @@
 """A channel of Discord as DiscordChatExporter writes it: a JSON object with a list of messages."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -26,29 +27,16 @@ from genie_core.sessions.importers.history import (
     History,
     HistoryMessage,
     LeftOut,
+    read_each,
     with_rest,
 )
 
 SOURCE: Final = "discord"
 
 _SAID: Final = frozenset({"", "0", "19", "20", "21", "23"})
-_NOTICES: Final = frozenset(
-    [
-        "RecipientAdd",
-        "RecipientRemove",
-        "Call",
-        "ChannelNameChange",
-        "ChannelIconChange",
-        "ChannelPinnedMessage",
-        "GuildMemberJoin",
-        "ThreadCreated",
-        "UserJoin",
-        "GuildBoost",
-        "GuildBoostTier1",
-        "GuildBoostTier2",
-        "GuildBoostTier3",
-        "ChannelFollowAdd",
-    ]
+_NOTICES: Final = re.compile(
+    "Recipient(Add|Remove)|Call|Channel(NameChange|IconChange|PinnedMessage|FollowAdd)"
+    "|GuildMemberJoin|ThreadCreated|UserJoin|GuildBoost(Tier[123])?"
 )
 _EMBED: Final = ("author", "name", *WORDS)
 _CARRIED: Final = (*WORDS, "attachments", "stickers", "forwardedMessage", "poll")
@@ -70,17 +58,13 @@ def _decoded(raw: msgspec.Raw) -> Any:
 def _entries(about: dict[str, Any], items: list[msgspec.Raw]) -> Iterator[Entry]:
     if topic := text_at(about, "channel", "topic"):
         yield LeftOut("topic of the channel", topic)
-    for message in each_in(items):
-        if isinstance(message, LeftOut):
-            yield message
-        else:
-            yield from _message(message)
+    yield from read_each(each_in(items), _message)
 
 
 def _message(message: dict[str, Any]) -> Iterator[Entry]:
     kind, at = text_at(message, "type"), moment_of(message.get("timestamp"))
     words = words_in([message.get(key) for key in _CARRIED])
-    if kind in _NOTICES or (kind.isdecimal() and kind not in _SAID):
+    if _NOTICES.fullmatch(kind) or (kind.isdecimal() and kind not in _SAID):
         yield LeftOut(NOTICE, "\n".join(words), at)
         return
     forwarded = value_at(message, "forwardedMessage")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from genie_core.message import SYSTEM
-from genie_core.sessions.importers.fields import file_names, words_in
+from genie_core.sessions.importers.fields import file_names
 from genie_core.sessions.importers.files import SMALL_BYTES
 from genie_core.sessions.importers.history import (
     NOT_UNDERSTOOD,
@@ -23,6 +23,7 @@ from genie_core.sessions.importers.history import (
     History,
     HistoryMessage,
     LeftOut,
+    left_out,
 )
 from genie_core.sessions.importers.names import Names
 from genie_core.storage.atomic import create_file, make_private_folder, sync_data, write_whole
@@ -79,7 +80,7 @@ def _entries(session: Path, left: list[LeftOut]) -> Iterator[dict[str, Any]]:
             case {"content": str(), "sender": str(sender)} if sender.strip():
                 yield value
             case _:
-                left.append(LeftOut(NOT_UNDERSTOOD, "\n".join(words_in(value))))
+                left.append(left_out(NOT_UNDERSTOOD, value))
 
 
 def _listed(memory: Memory | None) -> list[Any]:
@@ -97,7 +98,7 @@ def _messages(entries: list[dict[str, Any]]) -> Iterator[Entry]:
     for each in entries:
         is_answer = each["sender"] == SYSTEM
         if each.get("threads"):
-            yield LeftOut("quoted conversation", "\n".join(words_in(each["threads"])))
+            yield left_out("quoted conversation", each["threads"])
         yield HistoryMessage(
             _author(each),
             each["content"],

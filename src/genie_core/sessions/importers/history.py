@@ -3,12 +3,14 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from genie_core.sessions.importers.fields import lacking, words_in
 
 if TYPE_CHECKING:
     from genie_core.sessions.importers.names import Names
+
+T = TypeVar("T")
 
 ME: Final = ""
 """The key of the person who imports, where a source knows it."""
@@ -89,6 +91,24 @@ class History:
     finish: Finish | None = None
 
 
+def left_out(reason: str, record: Any, at: float | None = None, id_: str = "") -> LeftOut:
+    """Leave out all words of a record."""
+    return LeftOut(reason, "\n".join(words_in(record)), at, id_)
+
+
+def read_each(
+    found: Iterable[Any], read: Callable[[dict[str, Any]], Iterable[T]], key: str = ""
+) -> Iterator[T | LeftOut]:
+    """Read each object that has a field `key`, if one is given; other items are left out."""
+    for each in found:
+        if isinstance(each, LeftOut):
+            yield each
+        elif isinstance(each, dict) and (not key or key in each):
+            yield from read(each)
+        else:
+            yield left_out(NOT_UNDERSTOOD, each)
+
+
 def with_rest(message: HistoryMessage, words: Iterable[str], record: Any) -> Iterator[Entry]:
     """Yield a message if it has text or files, and as left out those `words` that it lacks.
 
@@ -99,6 +119,6 @@ def with_rest(message: HistoryMessage, words: Iterable[str], record: Any) -> Ite
     if shown.strip():
         yield message
     elif not rest:
-        yield LeftOut(EMPTY, "\n".join(words_in(record)), message.at)
+        yield left_out(EMPTY, record, message.at)
     if rest:
         yield LeftOut(OTHER_WORDS, "\n".join(rest), message.at)

@@ -32,6 +32,7 @@ from genie_core.sessions.importers.history import (
     History,
     HistoryMessage,
     LeftOut,
+    read_each,
     with_rest,
 )
 
@@ -95,7 +96,8 @@ def read_slack(files: list[ExportFile], name: str) -> Iterator[History | LeftOut
 
 def read_day(items: list[msgspec.Raw], name: str) -> History:
     """Return one file with messages as a channel that is called like it."""
-    return History(SOURCE, name, f"#{name}", _messages(each_in(items), {}))
+    messages = read_each(each_in(items), partial(_message, people={}))
+    return History(SOURCE, name, f"#{name}", messages)
 
 
 def _all(files: list[ExportFile], names: Iterable[str]) -> Iterator[dict[str, Any] | LeftOut]:
@@ -150,19 +152,11 @@ def _channel(channel: dict[str, Any], days: list[ExportFile], people: _People) -
 def _days(days: list[ExportFile], people: _People) -> Iterator[Entry]:
     for day in days:
         found = list(each_in(listed(day)))
-        yield from _messages(sorted(found, key=_order), people)
+        yield from read_each(sorted(found, key=_order), partial(_message, people=people))
 
 
 def _order(message: dict[str, Any] | LeftOut) -> float:
     return (isinstance(message, dict) and moment_of(message.get("ts"))) or 0.0
-
-
-def _messages(found: Iterable[dict[str, Any] | LeftOut], people: _People) -> Iterator[Entry]:
-    for message in found:
-        if isinstance(message, LeftOut):
-            yield message
-        else:
-            yield from _message(message, people)
 
 
 def _message(message: dict[str, Any], people: _People) -> Iterator[Entry]:

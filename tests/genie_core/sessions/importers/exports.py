@@ -17,16 +17,16 @@ NOW = 1_795_000_000.0
 
 def imported(base: Path, path: Path, **options: Any) -> ImportReport:
     """Import an export."""
-    with opened_history(path, path.name) as export:
-        return write_rooms(Catalog(base), export.histories, "ann", NOW, **options)
+    with opened_history(path, path.name) as histories:
+        return write_rooms(Catalog(base), histories, "ann", NOW, **options)
 
 
 def read(path: Path) -> tuple[list[HistoryMessage], list[LeftOut]]:
     """Return all messages of an export, and all words that are left out."""
     messages: list[HistoryMessage] = []
     left: list[LeftOut] = []
-    with opened_history(path, path.name) as export:
-        for found in export.histories:
+    with opened_history(path, path.name) as histories:
+        for found in histories:
             for each in [found] if isinstance(found, LeftOut) else found.entries:
                 if isinstance(each, LeftOut):
                     left.append(each)

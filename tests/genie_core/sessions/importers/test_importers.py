@@ -64,8 +64,8 @@ def _utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def taken(base: Path, path: Path, **options: Any) -> ImportReport:
-    with opened_history(path, path.name) as export:
-        return write_rooms(Catalog(base), export.histories, "ann", NOW, **options)
+    with opened_history(path, path.name) as histories:
+        return write_rooms(Catalog(base), histories, "ann", NOW, **options)
 
 
 def events(saved: SavedSession) -> list[Event]:
