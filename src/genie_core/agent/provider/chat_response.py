@@ -38,11 +38,11 @@ class ChatResponse:
     """Mends one chat completion: the chunks of a stream, or a whole one.
 
     `asked` and `request` are the request that it answers. `failure` is set when the response ends
-    in a way that is no answer; `finished` once it has a finish reason.
+    in a way that is no answer; `is_finished` once it has a finish reason.
     """
 
     def __init__(self, asked: ModelRequestInfo, request: Mapping[str, Any]) -> None:
-        self.finished = False
+        self.is_finished = False
         self.failure: ModelFailed | None = None
         self._asked = asked
         self._model = asked.where, asked.model
@@ -52,14 +52,14 @@ class ChatResponse:
         self._pulse = ProgressReporter()
         self._last: dict[str, Any] | None = None
 
-    def chunk(self, chunk: dict[str, Any]) -> dict[str, Any]:
+    def read(self, chunk: dict[str, Any]) -> dict[str, Any]:
         """Return a chunk as the SDKs expect it."""
         for choice in _choices_in(chunk):
             delta = choice["delta"] = dict(choice.get("delta") or {})
             if delta.get("reasoning_content") or delta.get("reasoning"):
                 self._text.release()
             if content := delta.get("content"):
-                delta["content"] = self._read(_text_in(content)) or None
+                delta["content"] = self._shown(_text_in(content)) or None
             if self._text.is_hiding:
                 self._pulse.at("thinking")
             if calls := delta.get("tool_calls"):
@@ -71,7 +71,7 @@ class ChatResponse:
         self._last = chunk
         return chunk
 
-    def _read(self, piece: str) -> str:
+    def _shown(self, piece: str) -> str:
         """Return the text to show. Thoughts that were shown end with a marker, for the reader."""
         before = self._text.retracts
         shown = self._text.feed(piece)
@@ -98,14 +98,14 @@ class ChatResponse:
         named = {key: value for key, value in body.items() if value is not None}
         choice = {**choices[0], "index": 0, "delta": message}
         defaults = {"id": "", "object": "chat.completion", "created": 0, "model": self._asked.model}
-        body = self.chunk({**defaults, **named, "choices": [choice]})
+        body = self.read({**defaults, **named, "choices": [choice]})
         message = choice.pop("delta")
         content = message.get("content") if decision is None else decision
         choice["message"] = {"role": "assistant", **message, "content": content}
         return body
 
     def _end(self, reason: str) -> None:
-        self.finished = True
+        self.is_finished = True
         if self._text.unopened:
             _remember_unopened(self._model)
         elif not self._text.thought and reason != "length":

@@ -6,7 +6,7 @@ The SDKs take the end of a stream for the end of an answer, whether or not the m
 import json
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import httpx2
@@ -53,7 +53,7 @@ def mend(response: httpx2.Response) -> None:
 
 def _mend_chat(response: httpx2.Response, chat: ChatResponse, kind: str, *, streamed: bool) -> None:
     if kind == _EVENTS:
-        response.stream = _Events(response.stream, _ChatReader(chat))
+        response.stream = _Events(response.stream, chat)
         return
     response.stream = _Body(response.stream, chat, streamed=streamed)
     response.headers["content-type"] = _EVENTS if streamed else _JSON
@@ -70,41 +70,9 @@ class UnfinishedResponse(httpx2.RemoteProtocolError):
     """A response without the end of an answer. SDKs handle it as a lost connection."""
 
 
-class _Reader(Protocol):
-    """Reads the events of a response. `failure` ends it behind the latest event."""
-
-    failure: ModelFailed | None
-
-    @property
-    def is_finished(self) -> bool:
-        """Whether the response is complete."""
-
-    def read(self, event: dict[str, Any]) -> dict[str, Any]:
-        """Return an event as an SDK expects it. Raises `ModelFailed` in place of it."""
-
-    def rest(self) -> dict[str, Any] | None:
-        """Return an event with the rest of the text of a response without an end."""
-
-
-class _ChatReader:
-    def __init__(self, chat: ChatResponse) -> None:
-        self.failure: ModelFailed | None = None
-        self._chat = chat
-
-    @property
-    def is_finished(self) -> bool:
-        return self._chat.finished
-
-    def read(self, event: dict[str, Any]) -> dict[str, Any]:
-        mended = self._chat.chunk(event)
-        self.failure = self._chat.failure
-        return mended
-
-    def rest(self) -> dict[str, Any] | None:
-        return self._chat.rest()
-
-
 class _EventReader:
+    """Reads the events of another response, with the members that `ChatResponse` has."""
+
     def __init__(self, asked: ModelRequestInfo, last: frozenset[str]) -> None:
         self.failure: ModelFailed | None = None
         self.is_finished = False
@@ -144,7 +112,7 @@ class _Events(_Wrapped):
     As with a lost connection, an SDK reports it and keeps the text so far.
     """
 
-    def __init__(self, stream: Any, reader: _Reader) -> None:
+    def __init__(self, stream: Any, reader: ChatResponse | _EventReader) -> None:
         super().__init__(stream)
         self._reader = reader
         self._is_refused = False
@@ -193,7 +161,7 @@ class _Body(_Wrapped):
         body = self._chat.whole(b"".join([piece async for piece in self._stream]))
         if self._chat.failure is not None:
             raise self._chat.failure
-        if not self._chat.finished:
+        if not self._chat.is_finished:
             raise UnfinishedResponse(NO_END)
         yield _as_events(body) if self._streamed else json.dumps(body).encode()
 
