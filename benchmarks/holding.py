@@ -117,7 +117,7 @@ def _secrets(locations: Locations) -> OwnSecrets:
 
 def _import(folder: Path) -> None:
     with opened_history(folder / "conversations.json", "export") as export:
-        write_rooms(Catalog(_home(folder, "imported").sessions), export.histories, "ann", NOW)
+        write_rooms(Catalog(_home(folder, "imported").sessions), export, "ann", NOW)
 
 
 def _back_up(folder: Path) -> None:
