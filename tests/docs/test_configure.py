@@ -12,10 +12,12 @@ import msgspec
 import pytest
 
 from genie_core.assistant.agents import roles_of
+from genie_core.assistant.errors import UnknownPart
 from genie_core.assistant.policy.policy import check_tools, rule_faults
 from genie_core.assistant.prompts import prompt_names
 from genie_core.assistant.servers.config_file import load_servers
 from genie_core.assistant.tools.catalog import TOOL_NAMES, known_tools
+from genie_core.assistant.usable import usable
 from genie_core.settings.load import load_settings
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import (
@@ -109,6 +111,8 @@ def check(text: str, folder: Path) -> Settings:
     settings = load_settings(places.settings_file, {})
     config = assistant_config(settings, places)
     roles_of(config, {}, "ann")
+    unknown = [each for each in usable(config, {}).problems if isinstance(each, UnknownPart)]
+    assert unknown == []
     assert settings.broken == ()
     assert check_tools(config.rules, known_tools(), ["git"]) == []
     assert [each for rule in config.rules for each in rule_faults(rule)] == []

@@ -22,7 +22,7 @@ from genie_core.assistant.config import (
     ModelOptions,
     Runtime,
 )
-from genie_core.assistant.errors import UnknownPart, UnusableAgent, WorkspaceError
+from genie_core.assistant.errors import UnusableAgent, WorkspaceError
 from genie_core.assistant.instructions.prompt import InstructionSources
 from genie_core.assistant.instructions.skills import READ_SKILL, find_skills
 from genie_core.assistant.instructions.texts import TextFolder
@@ -54,7 +54,6 @@ from genie_core.assistant.tools.catalog import (
     FILE_TOOLS,
     PROGRAM_TOOLS,
     RISKS,
-    TOOL_NAMES,
     available,
     build_tools,
 )
@@ -130,9 +129,10 @@ def roles_of(
 ) -> tuple[Role, ...]:
     """Return the roles of all configured agents, the answering one first.
 
+    Tools and servers exist; see `usable`.
+
     Raises:
         UnusableAgent: a name is taken or has characters that are not allowed.
-        UnknownPart: a tool or tool server does not exist.
         UnknownTemplate: a prompt does not exist.
         UnreadableTemplate: a prompt can't be read.
     """
@@ -150,8 +150,8 @@ def roles_of(
         prompt=for_coordinator(prompt, owner, listed),
         model=ModelChoice(),
         runtime=None,
-        tools=_tools(config, "the assistant", config.tools),
-        servers=_servers("the assistant", chosen, servers),
+        tools=_tools(config, config.tools),
+        servers=tuple(servers[each] for each in chosen),
         idle_timeout=IDLE_TIMEOUT,
         emoji="",
         options=config.options,
@@ -172,7 +172,6 @@ def _role(
 ) -> Role:
     if spec.command:
         return _program_role(config, spec, owner, ())
-    who = f"the agent {spec.name!r}"
     prompt = load_prompt("agent", spec.prompt or spec.name, config.prompts_dir)
     return Role(
         name=spec.name,
@@ -180,8 +179,8 @@ def _role(
         prompt=for_coordinator(prompt, owner, ()),
         model=spec.model,
         runtime=spec.runtime,
-        tools=_tools(config, who, spec.tools),
-        servers=_servers(who, spec.servers, servers),
+        tools=_tools(config, spec.tools),
+        servers=tuple(servers[each] for each in spec.servers),
         idle_timeout=spec.idle_timeout,
         emoji=spec.emoji,
         options=spec.options,
@@ -223,10 +222,7 @@ def _check_names(specs: Sequence[AgentSpec]) -> None:
         taken.add(spec.name.casefold())
 
 
-def _tools(config: AssistantConfig, who: str, wanted: Collection[str] | None) -> tuple[str, ...]:
-    for name in wanted or ():
-        if name not in TOOL_NAMES:
-            raise UnknownPart(who, "tool", name, TOOL_NAMES)
+def _tools(config: AssistantConfig, wanted: Collection[str] | None) -> tuple[str, ...]:
     skills, _ = find_skills(text_folders(config))
     return available(config.workspace, config.rooms, wanted, skills=bool(skills))
 
@@ -240,15 +236,6 @@ def text_folders(
             workspace = Workspace.at(config.workspace)
     own = [TextFolder(config.own_texts)] if config.own_texts is not None else []
     return (*own, *([TextFolder(workspace.root, workspace)] if workspace is not None else []))
-
-
-def _servers(
-    who: str, wanted: Collection[str], servers: Mapping[str, ServerSpec]
-) -> tuple[ServerSpec, ...]:
-    for name in wanted:
-        if name not in servers:
-            raise UnknownPart(who, "tool server", name, tuple(servers))
-    return tuple(servers[name] for name in wanted)
 
 
 MENTION_ONLY: Final = "mention_only"
@@ -485,7 +472,7 @@ class AssistantBuilder:
 
     def _command_access(self, workspace: Workspace | None) -> "RunCommand | None":
         config = self.config
-        if workspace is None or "run_command" not in _tools(config, "the assistant", config.tools):
+        if workspace is None or "run_command" not in _tools(config, config.tools):
             return None
         from genie_core.assistant.tools.shell.command import Commands
 

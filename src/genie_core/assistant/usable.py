@@ -62,7 +62,8 @@ def usable(config: AssistantConfig, keys: Mapping[str, str]) -> Usable:
         rules=tuple(_rules(config.rules, problems)),
         agents=tuple(_agents(config, servers, keys, problems)),
     )
-    _check_own_prompt(found, problems)
+    # The shipped prompt replaces a broken one of one's own for the answering agent.
+    _is_fit("agent", own_prompt_name(found), found.prompts_dir, problems)
     return Usable(found, servers, tuple(problems))
 
 
@@ -158,11 +159,6 @@ def _agents(
         else:
             taken.append(spec)
             yield spec
-
-
-def _check_own_prompt(config: AssistantConfig, problems: Problems) -> None:
-    """Name a broken prompt of one's own for the answering agent; the shipped one replaces it."""
-    _is_fit("agent", own_prompt_name(config), config.prompts_dir, problems)
 
 
 def _is_fit(kind: Kind, name: str, folder: Path | None, problems: Problems) -> bool:

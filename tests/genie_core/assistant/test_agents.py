@@ -1,3 +1,4 @@
+import re
 import tomllib
 from pathlib import Path
 
@@ -5,9 +6,10 @@ import pytest
 
 from genie_core.assistant.agents import roles_of
 from genie_core.assistant.config import AgentSpec, AssistantConfig
-from genie_core.assistant.errors import UnknownPart, UnknownTemplate, UnusableAgent
+from genie_core.assistant.errors import UnknownTemplate, UnusableAgent
 from genie_core.assistant.prompts import shipped_dir
 from genie_core.assistant.servers.config_file import ServerSpec
+from genie_core.assistant.usable import usable
 
 TEAM = (
     AgentSpec("researcher", "Looks things up."),
@@ -64,12 +66,11 @@ def test_two_agents_cant_have_the_same_name() -> None:
 
 
 def test_what_does_not_exist_is_named_with_what_is_near() -> None:
-    with pytest.raises(UnknownPart, match=r"the tool 'calculat' of the assistant .*'calculate'"):
-        roles_of(AssistantConfig(tools=("calculat",)), {}, "ann")
-    with pytest.raises(
-        UnknownPart, match=r"the tool server 'wiki' of the agent 'helper' does not exist.*none"
-    ):
-        roles_of(AssistantConfig(agents=TEAM), {}, "ann")
+    (tool,) = usable(AssistantConfig(tools=("calculat",)), {}).problems
+    assert re.search(r"the tool 'calculat' of the assistant .*'calculate'", str(tool))
+    (server,) = usable(AssistantConfig(agents=TEAM), {}).problems
+    named = r"the tool server 'wiki' of the agent 'helper' does not exist.*none"
+    assert re.search(named, str(server))
     with pytest.raises(UnknownTemplate, match="coordinator"):
         roles_of(AssistantConfig(agents=(AgentSpec("coordinato", "?"),)), {}, "ann")
 

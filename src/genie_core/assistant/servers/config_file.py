@@ -193,34 +193,27 @@ def _beyond(pattern: re.Pattern[str], text: str, place: int) -> int:
     return found.end() if found else place
 
 
+@dataclass(slots=True)
 class _Reader:
     """Takes the entries of a file one by one."""
 
-    def __init__(
-        self,
-        file: Path,
-        sandbox: Sandbox,
-        workspace: Path | None,
-        inputs: Mapping[str, str | None],
-        lines: Mapping[str, int],
-    ) -> None:
-        self._file = file
-        self._sandbox = sandbox
-        self._workspace = workspace
-        self._inputs = inputs
-        self._lines = lines
-        self.specs: dict[str, ServerSpec] = {}
-        self.problems: list[ServersFileError] = []
-        self.names: list[str] = []
+    file: Path
+    sandbox: Sandbox
+    workspace: Path | None
+    inputs: Mapping[str, str | None]
+    lines: Mapping[str, int]
+    specs: dict[str, ServerSpec] = field(default_factory=dict)
+    problems: list[ServersFileError] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
 
     def take(self, written: str, value: object) -> None:
         try:
             name = self._new_name(written)
-            entry = Entry(value, self._inputs, self._workspace)
+            entry = Entry(value, self.inputs, self.workspace)
             if not entry.is_off:
-                self.specs[name] = replace(self._spec(name, entry), line=self._lines[written])
+                self.specs[name] = replace(self._spec(name, entry), line=self.lines[written])
         except Unusable as error:
-            self._leave_out(written, error, self._lines[written])
+            self._leave_out(written, error, self.lines[written])
 
     def _new_name(self, written: str) -> str:
         name = server_name(written)
@@ -242,7 +235,7 @@ class _Reader:
 
     def _leave_out(self, name: str, error: Unusable, line: int) -> None:
         place = f"line {line}, server {name!r}" + (f", {error.key!r}" if error.key else "")
-        self.problems.append(ServersFileError(self._file, place, error.problem, name))
+        self.problems.append(ServersFileError(self.file, place, error.problem, name))
 
     def _spec(self, name: str, entry: Entry) -> ServerSpec:
         entry.check_keys()
@@ -264,7 +257,7 @@ class _Reader:
                 args=entry.words("args"),
                 env=entry.table("env"),
                 cwd=self._folder(entry.word("cwd")),
-                sandbox=self._sandbox if entry.flag("sandbox") else None,
+                sandbox=self.sandbox if entry.flag("sandbox") else None,
             )
         if "${" not in value and not value.startswith(("http://", "https://")):
             raise Unusable("url", "it must begin with http:// or https://")
@@ -278,6 +271,6 @@ class _Reader:
         if not given or given.startswith("${"):
             return given
         try:
-            return str(self._file.parent.absolute() / Path(given).expanduser())
+            return str(self.file.parent.absolute() / Path(given).expanduser())
         except RuntimeError as error:  # unknown user
             raise Unusable("cwd", f"{given!r} names no home folder") from error

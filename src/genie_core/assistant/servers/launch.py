@@ -42,8 +42,6 @@ def ready_to_start(spec: ServerSpec, keys: Mapping[str, str]) -> ServerSpec:
     know(private_values(spec, filled, find))
     if filled.url and not filled.url.startswith(("http://", "https://")):
         raise ServerError(spec.name, "has a url that does not begin with http:// or https://")
-    if filled.cwd and not Path(filled.cwd).is_dir():
-        raise ServerError(spec.name, f"has a cwd that is not a folder: {filled.cwd}")
     if not filled.url and (problem := _program_fault(filled, os.environ)):
         raise ServerError(spec.name, problem)
     return _in_sandbox(replace(filled, command=os.path.expanduser(filled.command)))  # noqa: PTH111 - "~" alone, the rest stays as it is
@@ -81,17 +79,14 @@ def lacks(
     yield from missing
     if missing or spec.url:
         return
-    filled = filled_in(spec, keys.get)
-    folder = Path(filled.cwd or ".")
-    if not folder.is_dir():
-        yield ServerError(spec.name, f"has a cwd that is not a folder: {filled.cwd}")
-        return
-    if problem := _program_fault(filled, env):
+    if problem := _program_fault(filled_in(spec, keys.get), env):
         yield ServerError(spec.name, problem)
 
 
 def _program_fault(spec: ServerSpec, env: Mapping[str, str]) -> str:
     """Say why the program of a server without placeholders can't be started; empty if it can."""
+    if not Path(spec.cwd or ".").is_dir():
+        return f"has a cwd that is not a folder: {spec.cwd}"
     command = os.path.expanduser(spec.command)  # noqa: PTH111 - as it is started
     if os.sep not in command:
         if shutil.which(command, path=spec.env.get("PATH", env.get("PATH"))) is None:
@@ -114,29 +109,20 @@ Find: TypeAlias = Callable[[str], str | None]
 
 def filled_in(spec: ServerSpec, find: Find) -> ServerSpec:
     """Replace placeholders by values. Raises `MissingValue` for one without value and default."""
+    for missing in missing_values(spec, find):
+        raise missing
 
-    def fill(key: str, text: str) -> str:
-        def value(match: re.Match[str]) -> str:
-            name = match["name"]
-            if found := find(name):
-                return found
-            if match["default"] is None:
-                raise MissingValue(spec.name, key, name)
-            return match["default"]
-
-        return _PLACEHOLDER.sub(value, text)
-
-    def fill_all(key: str, texts: Mapping[str, str]) -> dict[str, str]:
-        return {name: fill(f"{key}.{name}", text) for name, text in texts.items()}
+    def fill(text: str) -> str:
+        return _PLACEHOLDER.sub(lambda each: find(each["name"]) or each["default"], text)
 
     return replace(
         spec,
-        command=fill("command", spec.command),
-        cwd=fill("cwd", spec.cwd),
-        args=tuple(fill("args", each) for each in spec.args),
-        env=fill_all("env", spec.env),
-        url=fill("url", spec.url),
-        headers=fill_all("headers", spec.headers),
+        command=fill(spec.command),
+        cwd=fill(spec.cwd),
+        args=tuple(map(fill, spec.args)),
+        env={name: fill(each) for name, each in spec.env.items()},
+        url=fill(spec.url),
+        headers={name: fill(each) for name, each in spec.headers.items()},
     )
 
 
