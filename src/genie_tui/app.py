@@ -39,8 +39,6 @@ from genie_core.room.open.requests import (
     at_addresses,
 )
 from genie_core.room.open.service import RoomService
-from genie_core.room.protocol.errors import InvalidInvite
-from genie_core.room.security.invite import read_invite
 from genie_core.runtime.grace import QUICK_GRACE
 from genie_core.sessions.service import SessionService
 from genie_core.settings.edit import add_rule
@@ -319,13 +317,10 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
             self._show_counts()
 
     async def _is_open_here(self, opening: JoinRoom) -> bool:
-        """Show the open room that an invite leads to, which goes on at the invite's addresses."""
-        try:
-            invite = await asyncio.to_thread(read_invite, opening.way)
-        except InvalidInvite:
-            return False
-        room = self.rooms.invited_by(invite)
-        if room is None or opening.separate:
+        """Show the open room that an invite or address leads to; if offline, it goes on there."""
+        invite = await self._service.lead_of(opening.way) if len(self.rooms) else None
+        room = self.rooms.invited_by(invite) if invite is not None else None
+        if invite is None or room is None or opening.separate:
             return False
         await self._visit(room)
         joined = room.joined

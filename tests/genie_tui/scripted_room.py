@@ -61,6 +61,7 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.protocol.events import DecisionMade as DecidedBody
 from genie_core.room.protocol.limits import Limits
+from genie_core.room.security.invite import Invite, looks_like_invite, read_invite
 from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.labels import Labels
 from genie_core.sessions.replay.player import Recording, open_recording
@@ -484,6 +485,12 @@ class ScriptedRoomService(RoomService):
     dropped: list[str] = field(default_factory=list)
     kept_open: list[str] = field(default_factory=list)
     shown: list[CustomCommand] = field(default_factory=list)
+    leads: dict[str, Invite] = field(default_factory=dict)
+
+    async def lead_of(self, way: str) -> Invite | None:
+        if way in self.leads:
+            return self.leads[way]
+        return read_invite(way) if looks_like_invite(way) else None
 
     async def open(self, opening: OpenRequest, on_event: OnEvent) -> ScriptedJoinedRoom:
         self.openings.append(opening)

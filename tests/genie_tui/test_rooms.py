@@ -259,14 +259,16 @@ async def test_a_room_that_changes_its_host_elsewhere_takes_nothing_from_the_scr
 
 
 @pytest.mark.parametrize("is_online", [True, False])
+@pytest.mark.parametrize("by_address", [True, False])
 async def test_invite_gives_its_address_to_the_open_room(
-    kitchen: ScriptedJoinedRoom, is_online: bool
+    kitchen: ScriptedJoinedRoom, is_online: bool, by_address: bool
 ) -> None:
     digest = "a" * 24
     member = ScriptedJoinedRoom(saved="garden-1")
     member.feed(RoomCreated(f"garden-{digest}", "Garden"), HostStarted("bob"))
     invite = Invite((Address("192.0.2.7", 7654),), "A" * 43, "zH5amHg", b"s" * 16, room=digest)
-    service = ManyRooms(member, others=[kitchen, member])
+    way = ":7654" if by_address else write_invite(invite)
+    service = ManyRooms(member, others=[kitchen, member], leads={":7654": invite})
     app = GenieApp(service, None, "ann", clock=HandClock())
     async with app.run_test(size=(120, 40)) as pilot:
         await app.open(NewRoom("Garden"))
@@ -275,7 +277,7 @@ async def test_invite_gives_its_address_to_the_open_room(
         await until(pilot, lambda: shown(app) == "Kitchen")
         if not is_online:
             member.connection = ConnectionStatus(ConnectionState.RETRYING)
-        await app.open(JoinRoom(write_invite(invite)))
+        await app.open(JoinRoom(way))
         await until(
             pilot, lambda: shown(app) == "Garden" and len(service.openings) == 3 - is_online
         )

@@ -11,11 +11,13 @@ from genie_core.room.client.handshake import claim_of
 from genie_core.room.discovery.browser import Browser
 from genie_core.room.discovery.service_record import Announcement
 from genie_core.room.protocol.address import is_on_loopback, parse_address
-from genie_core.room.protocol.errors import InvalidAddress
+from genie_core.room.protocol.errors import InvalidAddress, InvalidInvite
 from genie_core.room.protocol.frames import Challenge, Hello
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.security.challenge import InviteSecret, Transcript, new_nonce
-from genie_core.room.security.invite import looks_like_invite, read_invite
+from genie_core.room.security.founding import hash_in
+from genie_core.room.security.identity import Identity
+from genie_core.room.security.invite import Invite, looks_like_invite, read_invite
 from genie_core.room.state.hosting import Claim, KnownHosts, can_host, others_may_host
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.dialer import Dialer, Endpoint
@@ -176,6 +178,26 @@ async def ask_host(
             return await _challenge(Dialer(endpoints, tls_connect), hello)
     except (TimeoutError, GenieError):
         return None
+
+
+async def lead_of(text: str) -> Invite | None:
+    """Return an invite as it is, or the room, certificate and place found at an address.
+
+    The host at an address gets a key that is used for nothing else. None if the text is neither, or
+    no founded room answers there soon.
+    """
+    with suppress(InvalidInvite):
+        return read_invite(text)
+    try:
+        address = parse_address(text)
+        hello = Hello("visitor", key=Identity.generate().key, nonce=new_nonce())
+        async with asyncio.timeout(LOOK):
+            claim = await _challenge(Dialer((Endpoint(address, ""),), tls_connect), hello)
+    except (TimeoutError, GenieError):
+        return None
+    if claim is None or not claim.is_founded:
+        return None
+    return Invite((address,), claim.pin, "", b"", room=hash_in(claim.challenge.room))
 
 
 async def _challenge(dialer: Dialer, hello: Hello) -> Claim | None:

@@ -29,6 +29,7 @@ from genie_core.settings.shown_commands import note_shown, was_shown
 if TYPE_CHECKING:
     from genie_core.assistant.what_if.report import WhatIfReport
     from genie_core.room.participant.room import JoinedRoom
+    from genie_core.room.security.invite import Invite
     from genie_core.sessions.catalog import Listing
     from genie_core.sessions.replay.player import Recording
 
@@ -107,6 +108,12 @@ class RoomService(SessionService):
         # The imports take longer than a frame, so they must not run on the event loop.
         enter = await asyncio.to_thread(self._load)
         return await enter(opening, on_event)
+
+    async def lead_of(self, way: str) -> "Invite | None":
+        """Return the room that an invite or an address leads to; see `route.lead_of`."""
+        from genie_core.room.open.route import lead_of
+
+        return await lead_of(way)
 
     def was_shown(self, command: CustomCommand) -> bool:
         """Whether the person has agreed to send this text of a workspace before."""

@@ -20,7 +20,7 @@ from genie_core.room.engine.config import EngineLoader
 from genie_core.room.open.engine import engine_loader
 from genie_core.room.open.opener import RoomOpener, StillHosted
 from genie_core.room.open.requests import JoinRoom, NewRoom, OpenRequest, RejoinRoom, ResumeRoom
-from genie_core.room.open.route import host_of
+from genie_core.room.open.route import host_of, lead_of
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.address import Address, parse_address
 from genie_core.room.protocol.errors import (
@@ -32,6 +32,7 @@ from genie_core.room.protocol.errors import (
 )
 from genie_core.room.protocol.events import AnswerPosted, PreferencesChanged
 from genie_core.room.security.certificate import load_certificate
+from genie_core.room.security.founding import hash_in
 from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite import Invite, write_invite
 from genie_core.room.server.server import RoomServer
@@ -194,6 +195,17 @@ async def test_a_member_hosts_the_room_from_their_copy(
         async with joined("ann", JoinRoom(ben.hosting.address, guest=True), a) as (ann, heard):
             await heard.until(lambda: _recovered(ann))
             assert _recovered(ann) == ["only ann knows"]  # once, whoever comes how often
+
+
+async def test_address_leads_to_the_room_there(tmp_path: Path) -> None:
+    async with joined("ann", NewRoom("One"), tmp_path / "a") as (ann, _):
+        lead = await lead_of(ann.hosting.address)
+        assert lead is not None
+        assert (lead.room, lead.pin) == (hash_in(ann.id), _pin(tmp_path / "a"))
+        assert list(map(str, lead.addresses)) == [ann.hosting.address]
+        address = ann.hosting.address
+    assert await lead_of(address) is None
+    assert await lead_of("no address") is None
 
 
 async def test_a_room_is_handed_over(tmp_path: Path) -> None:
