@@ -226,4 +226,4 @@ def note_signature(signatures: dict[str, list[bytes]], event: Event) -> None:
 
 def view_of(state: "RoomState") -> ChainView:
     """Return the chain of hosts as this state knows it; see `ChainView`."""
-    return ChainView(state.room, state.links, state.succession, state.members)
+    return ChainView(state.room, state.links, state.succession, state.members, state.has_entry)

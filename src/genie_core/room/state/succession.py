@@ -11,7 +11,7 @@ Turned down: any member after a time without the host, since that time is the cl
 quorum, since of three or four people most may be away, and votes need a host to record them.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -42,7 +42,7 @@ LINK_SIZE: Final = 16_384
 """Most bytes of the body of a link, which all who connect are shown."""
 
 MOST_LISTS: Final = 64
-"""Lists of heirs that are kept; those of hosts out of the order go first."""
+"""Lists of heirs that are kept: of more, those of the first in the order."""
 
 LINK_BODIES: Final = (HostStarted, RoomSuspended, HeirsChanged)
 
@@ -90,15 +90,14 @@ class Succession(msgspec.Struct, frozen=True):
     @property
     def order(self) -> tuple[str, ...]:
         """All who may host: the principal, then each heir followed by that heir's own heirs."""
-        return tuple(dict.fromkeys(self._descend(self.principal, set())))
-
-    def _descend(self, key: str, seen: set[str]) -> Iterator[str]:
-        if not key or key in seen:
-            return
-        seen.add(key)
-        yield key
-        for heir in self.heirs.get(key, Heirs()).keys:
-            yield from self._descend(heir, seen)
+        found: dict[str, None] = {}
+        following = [self.principal]
+        while following:
+            key = following.pop()
+            if key and key not in found:
+                found[key] = None
+                following += reversed(self.heirs.get(key, Heirs()).keys)
+        return tuple(found)
 
     @property
     def is_automatic(self) -> bool:
@@ -133,7 +132,8 @@ class Succession(msgspec.Struct, frozen=True):
             case RoomSuspended(deed=deed) if deed is not None:
                 return self._handed_to(deed.key)
             case HeirsChanged() as changed if key := keys.get(fold_name(event.by), ""):
-                return self._with_heirs(key, changed, keys)
+                is_later = changed.issue > self.heirs.get(key, Heirs()).issue
+                return self._with_heirs(key, changed, keys) if is_later else self
         return self
 
     def _handed_to(self, key: str) -> "Succession":
@@ -146,7 +146,7 @@ class Succession(msgspec.Struct, frozen=True):
         used = Heirs(before.issue, (), before.automatic)
         inherited = self.heirs.get(key, Heirs(0, rest, before.automatic))
         heirs = self.heirs | {self.principal: used, key: inherited}
-        return msgspec.structs.replace(self, principal=key, heirs=heirs)
+        return msgspec.structs.replace(self, principal=key, heirs=heirs).bounded(key)
 
     def _with_heirs(
         self, host: str, changed: HeirsChanged, keys: Mapping[str, str]
@@ -157,23 +157,26 @@ class Succession(msgspec.Struct, frozen=True):
         own = Heirs(changed.issue, tuple(filter(None, named)), changed.automatic or changed.anyone)
         is_open = self.is_open and changed.anyone and not changed.issue
         heirs = self.heirs | {host: own}
-        if len(heirs) > MOST_LISTS:
-            kept = (*self.order, host)
-            heirs = {key: heirs[key] for key in kept if key in heirs}
-        return msgspec.structs.replace(self, heirs=heirs, is_open=is_open)
+        return msgspec.structs.replace(self, heirs=heirs, is_open=is_open).bounded(host)
 
-    def joined_with(self, other: "Succession", hosts: Iterable[str]) -> "Succession":
-        """Return the order by this log and another one of the room, where `hosts` were principals.
+    def bounded(self, key: str) -> "Succession":
+        """Forget lists if there are too many, but not that of `key`."""
+        if len(self.heirs) <= MOST_LISTS:
+            return self
+        kept = [each for each in dict.fromkeys((key, *self.order)) if each in self.heirs]
+        heirs = {each: self.heirs[each] for each in kept[:MOST_LISTS]}
+        return msgspec.structs.replace(self, heirs=heirs)
 
-        Of each host the later list counts. The principal of the other log counts if that log has the
-        hand-overs of this one, too. In doubt, the signatures in this log go first: those here were
-        received, the others are only claimed.
+    def joined_with(self, other: "Succession", principal: str) -> "Succession":
+        """Return the order by this log and another one of the room, with the principal by both.
+
+        Of each host the later list counts. In doubt, the signatures in this log go first: those here
+        were received, the others are only claimed.
         """
         heirs = dict(self.heirs)
         for key, theirs in other.heirs.items():
             if key not in heirs or theirs.issue > heirs[key].issue:
                 heirs[key] = theirs
-        principal = other.principal if self.principal in ("", *hosts) else self.principal
         return Succession(self.host, principal, heirs, self.is_open and other.is_open)
 
 
@@ -197,12 +200,16 @@ class Link(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class ChainView:
-    """One log's latest links, the situation after them, and the people as that log knows them."""
+    """One log's latest links, the situation after them, and the people as that log knows them.
+
+    `has` tells whether the log has an entry, wherever it stands.
+    """
 
     room: str
     links: Sequence[Link]
     current: Succession
     members: Members
+    has: Callable[[Event], bool]
 
     def order_with(self, shown: Sequence[Event], key: str) -> tuple[str, ...]:
         """Return the order by this log and the shown links; empty if their host is not `key`.
@@ -217,7 +224,18 @@ class ChainView:
         steps = self._proven(before, beyond)
         if steps is None or steps[-1].host != key:
             return ()
-        return self.current.joined_with(steps[-1], (each.principal for each in steps)).order
+        return self.current.joined_with(steps[-1], self._principal(beyond, steps)).order
+
+    def _principal(self, shown: Sequence[Event], steps: Sequence[Succession]) -> str:
+        """Return the principal by both logs: this log's, and after hand-overs that it lacks another.
+
+        Those that it has led to its own principal already, however often they are shown.
+        """
+        principal = self.current.principal
+        for event, before, after in zip(shown, steps, steps[1:], strict=False):
+            if principal in ("", before.principal) and not self.has(event):
+                principal = after.principal
+        return principal
 
     def follows(self, shown: Sequence[Event], key: str) -> bool:
         """Whether the owner of a proven key may host the room, by the links that they show."""

@@ -17,6 +17,7 @@ from genie_core.room.protocol.events import (
     RecoveredEvent,
     RoomSuspended,
 )
+from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.security.founding import found_room, room_id
 from genie_core.room.security.signing import sign
 from genie_core.room.state.hosting import may_host
@@ -377,6 +378,62 @@ def test_recovered_handover_counts_from_the_principal() -> None:
     assert list(cut.state.doubts) == [cut.state.head]
     recovered(cut, end)
     assert names_of(cut)[0] == "cleo"
+
+
+def test_returned_handover_is_not_shown_again() -> None:
+    """Who gave the room back can't take it once more by the old hand-over, however it is shown."""
+    log = founded("bob", "cleo")
+    begun = log.events[1]
+    end = log.add("", handed_over(log, "bob"))
+    log.hosts("bob")
+    log.add("", handed_over(log, "ann"))
+    log.hosts("ann")
+    log.names("bob", "cleo")
+    assert names_of(log) == ["ann", "bob", "cleo"]
+    other = log.fork()
+    start = other.hosts("bob")
+    told = other.next("bob", RecoveredEvent(end))
+    again = replace(end, at=end.at + 1.0)
+    for shown in ((*log.shown, start, told), (*log.shown, again, start), (begun, again, start)):
+        assert not view_of(log.state).outranks(shown, identity("bob").key)
+
+
+def test_handover_after_a_return_counts() -> None:
+    log = founded("bob", "cleo")
+    log.add("", handed_over(log, "bob"))
+    log.hosts("bob")
+    log.add("", handed_over(log, "ann"))
+    log.hosts("ann")
+    other = log.fork()
+    other.add("", handed_over(other, "bob"))
+    other.hosts("bob")
+    assert outranks(other, log)
+    assert not outranks(log, other)
+
+
+def test_long_chain_of_heirs_stays_bounded() -> None:
+    """Heirs of heirs, each of whom hosts: an order that costs all members little."""
+    for hand_over in (False, True):
+        succession = Succession("key 0", "key 0", is_open=False)
+        for n in range(1, 2_000):
+            key = f"key {n}"
+            if hand_over:
+                deed = HostRecord("team", "bob", key, "")
+                event = Event(n, 1.0, "", RoomSuspended("", "bob", deed))
+                succession = succession.after(event, {})
+            body = HeirsChanged(("bob",), keys=(key,), issue=1)
+            succession = succession.after(Event(n, 1.0, "", body), {})
+            succession = succession.after(Event(n, 1.0, "", HostStarted("bob", key=key)), {})
+        assert len(succession.heirs) <= MOST_LISTS + 1
+        assert len(succession.order) <= MOST_LISTS + 2
+
+
+def test_recovered_list_of_a_known_number_changes_nothing() -> None:
+    log = founded("bob", "cleo")
+    other = log.fork()
+    log.names("cleo")
+    recovered(log, other.names("bob"))
+    assert names_of(log) == ["ann", "cleo"]
 
 
 @given(st.integers(0, 2**32))
