@@ -8,38 +8,20 @@ from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Final
 
-_MODEL: Final = "the request to the model failed"
-_CONNECTION: Final = "the connection failed"
-_VALUE: Final = "a value does not have the form that is needed"
-_SERVER: Final = "the tool server failed"
-
 _LIBRARIES: Final = {
-    "agents": _MODEL,
-    "anthropic": _MODEL,
-    "anyio": _CONNECTION,
-    "fastmcp": _SERVER,
-    "google": _MODEL,
-    "group_sense": _MODEL,
-    "httpcore2": _CONNECTION,
-    "httpx2": _CONNECTION,
-    "mcp": _SERVER,
-    "openai": _MODEL,
-    "pydantic": _VALUE,
-    "pydantic_ai": _MODEL,
-    "pydantic_core": _VALUE,
+    **dict.fromkeys(
+        ("agents", "anthropic", "google", "group_sense", "openai", "pydantic_ai"),
+        "the request to the model failed",
+    ),
+    **dict.fromkeys(("anyio", "httpcore2", "httpx2"), "the connection failed"),
+    **dict.fromkeys(("fastmcp", "mcp"), "the tool server failed"),
+    **dict.fromkeys(("pydantic", "pydantic_core"), "a value does not have the form that is needed"),
 }
 """What an exception means, by the package that defines its class."""
 
 _BY_OTHERS: Final = frozenset(
-    {
-        "MCPError",
-        "McpError",
-        "ModelRetry",
-        "PromptError",
-        "ResourceError",
-        "ToolError",
-        "ToolFailed",
-    }
+    {"MCPError", "McpError", "ModelRetry", "PromptError"}
+    | {"ResourceError", "ToolError", "ToolFailed"}
 )
 """Exceptions whose text is that of a tool or a server."""
 

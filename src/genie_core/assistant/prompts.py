@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from genie_core.assistant.errors import UnknownPlaceholder, UnknownTemplate, UnreadableTemplate
+from genie_core.storage.atomic import reason
 from genie_core.text.decoding import NotText, decode_text
 
 _CODE: Final = re.compile(
@@ -125,10 +126,8 @@ def for_coordinator(prompt: str, owner: str, agents: Sequence[str]) -> str:
 def _text(file: Path) -> str:
     try:
         return decode_text(file.read_bytes())
-    except NotText as error:
-        raise UnreadableTemplate(file, str(error)) from error
-    except OSError as error:
-        raise UnreadableTemplate(file, error.strerror or str(error)) from error
+    except (OSError, NotText) as error:
+        raise UnreadableTemplate(file, reason(error)) from error
 
 
 def _files(kind: Kind, override_dir: Path | None) -> dict[str, Path]:

@@ -135,9 +135,7 @@ def read_config(path: Path, *, required: bool = True) -> ServeConfig:
         if required:
             raise CannotServe(f"there is no configuration {path}") from error
         text = ""
-    except NotText as error:
-        raise CannotServe(f"can't read the configuration {path}: {error}") from error
-    except OSError as error:
+    except (OSError, NotText) as error:
         raise CannotServe(f"can't read the configuration {path}: {reason(error)}") from error
     written = parse_settings(path, text)
     for key, problem in _problems(written):

@@ -1,13 +1,10 @@
 """Changing one setting in a file's text while keeping its comments and layout."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from genie_core.settings.load import statements
 from genie_core.settings.schema import Key
-
-if TYPE_CHECKING:
-    from tomlkit import TOMLDocument
 
 
 def put(text: str, key: Key, value: Any) -> str:
@@ -62,7 +59,8 @@ def add_rule(text: str, *, rule: Mapping[str, str]) -> str:
     if "rules" not in doc:
         doc = tomlkit.parse(_with_gap(text))
         doc["rules"] = tomlkit.aot()
-    _rules(doc).append(dict(rule))
+    rules: Any = doc["rules"]
+    rules.append(dict(rule))
     return tomlkit.dumps(doc)
 
 
@@ -73,11 +71,12 @@ def ask_about_reads(text: str, *, ask: bool) -> str:
     if ask:
         return add_rule(text, rule={"effect": "ask", "risk": "read"})
     doc = tomlkit.parse(text)
-    if "rules" in doc:
-        for place in reversed(range(len(_rules(doc)))):
-            if asks_about_reads(_rules(doc)[place]):
-                del _rules(doc)[place]
-        if not _rules(doc):
+    rules: Any = doc.get("rules")
+    if rules is not None:
+        for place in reversed(range(len(rules))):
+            if asks_about_reads(rules[place]):
+                del rules[place]
+        if not rules:
             del doc["rules"]
     return tomlkit.dumps(doc)
 
@@ -91,10 +90,6 @@ def asks_about_reads(rule: Any) -> bool:
         {"effect": "ask", "risk": ""},
         {"effect": "ask", "risk": "read"},
     )
-
-
-def _rules(doc: "TOMLDocument") -> Any:
-    return doc["rules"]
 
 
 def _with_gap(text: str) -> str:

@@ -91,9 +91,7 @@ def read_text(file: Path) -> str:
         return decode_text(read_file(file))
     except FileNotFoundError:
         return ""
-    except NotText as error:
-        raise SettingsError(f"can't read the settings in {file}: {error}") from error
-    except OSError as error:
+    except (OSError, NotText) as error:
         raise SettingsError(f"can't read the settings in {file}: {reason(error)}") from error
 
 
@@ -380,7 +378,9 @@ class SettingsSource:
         self._check_nothing_added(before, written)
         if check is not None:
             check(before, written)
-        return self._kept(written)
+        loaded = self._reading(written)
+        write_settings(self.file, written.text)
+        return loaded
 
     def repair(self, change: Change) -> None:
         """Change the file unless that adds mistakes; existing ones may stay.
@@ -409,11 +409,6 @@ class SettingsSource:
         except TOMLKitError as error:
             raise SettingsError(f"{self.file} can't be changed: {error}") from error
         return parse_settings(self.file, text)
-
-    def _kept(self, written: SettingsFile) -> LoadedSettings:
-        reading = self._reading(written)
-        write_settings(self.file, written.text)
-        return reading
 
     def _reading(self, written: SettingsFile) -> LoadedSettings:
         settings = combine(written, self.env, self.overrides)

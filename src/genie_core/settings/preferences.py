@@ -31,9 +31,7 @@ def read_preferences(file: Path) -> str:
         return decode_text(read_file(file)).strip()[:PREFERENCE_CHARS]
     except FileNotFoundError:
         return ""
-    except NotText as error:
-        raise PreferencesError(f"{file} can't be read: {error}") from None
-    except OSError as error:
+    except (OSError, NotText) as error:
         raise PreferencesError(f"{file} can't be read: {reason(error)}") from error
 
 

@@ -4,6 +4,8 @@ import codecs
 import re
 from typing import Final
 
+from genie_core.errors import GenieError
+
 _MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark is its beginning
@@ -17,7 +19,7 @@ _LAST_COMMA: Final = re.compile(rf"{_QUOTED}|,(?=\s*[}}\]])", re.DOTALL)
 _VISIBLE: Final = re.compile(r"\S")
 
 
-class NotText(ValueError):
+class NotText(GenieError, ValueError):
     """Content is no text in a known encoding; `str()` says so in one line, with the cure."""
 
 

@@ -107,7 +107,9 @@ class ChatResponse:
     def _end(self, reason: str) -> None:
         self.is_finished = True
         if self._text.unopened:
-            _remember_unopened(self._model)
+            _unopened[self._model] = None
+            if len(_unopened) > _MOST_KNOWN:
+                del _unopened[next(iter(_unopened))]
         elif not self._text.thought and reason != "length":
             _unopened.pop(self._model, None)
         if trouble := self._trouble(reason):
@@ -249,9 +251,3 @@ def _ids_in(request: Mapping[str, Any]) -> list[str]:
     messages = [each for each in request.get("messages") or () if isinstance(each, dict)]
     calls = [call for each in messages for call in each.get("tool_calls") or ()]
     return [str(call.get("id")) for call in calls]
-
-
-def _remember_unopened(model: tuple[str, str]) -> None:
-    _unopened[model] = None
-    if len(_unopened) > _MOST_KNOWN:
-        del _unopened[next(iter(_unopened))]

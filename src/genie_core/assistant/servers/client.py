@@ -7,7 +7,6 @@ from typing import Any, Final, TypeAlias
 import httpx2
 from mcp import Client
 from mcp.client import ClientRequestContext
-from mcp.client.session import ElicitationFnT, SamplingFnT
 from mcp.client.sse import sse_client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
@@ -55,29 +54,18 @@ def client_of(
         streams,
         mode="legacy" if spec.legacy else "auto",
         cache=None,
-        elicitation_callback=elicitation_callback(elicit) if elicit else None,
-        sampling_callback=sampling_callback(sample) if sample else None,
+        elicitation_callback=callback(elicit),
+        sampling_callback=callback(sample),
     )
 
 
-def elicitation_callback(elicit: Elicitation) -> ElicitationFnT:
-    async def on_elicit(
-        context: ClientRequestContext,
-        params: ElicitRequestParams,
-    ) -> ElicitResult | ErrorData:
-        return await elicit(params)
+def callback(answer: Elicitation | Sampling | None) -> Any:
+    """Return a function that answers a server's requests in the form that the SDK calls."""
 
-    return on_elicit
+    async def on_request(context: ClientRequestContext, params: Any) -> Any:
+        return await answer(params) if answer is not None else None
 
-
-def sampling_callback(sample: Sampling) -> SamplingFnT:
-    async def on_sample(
-        context: ClientRequestContext,
-        params: CreateMessageRequestParams,
-    ) -> CreateMessageResult | ErrorData:
-        return await sample(params)
-
-    return on_sample
+    return on_request if answer is not None else None
 
 
 @asynccontextmanager

@@ -5,7 +5,8 @@ request for one schema. A schema whose meaning is clear is written as both take 
 unclear is marked, so that it is left out by name.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from pydantic_core import from_json, to_json
@@ -29,8 +30,14 @@ _MEANT: Final = {each: each for each in _TYPES} | {
 _BRANCHES: Final = ("allOf", "anyOf", "oneOf")
 _ONE: Final = frozenset(
     {"not", "if", "then", "else", "contains", "propertyNames", "additionalProperties"}
-    | {"unevaluatedProperties", "unevaluatedItems"}
+    | {"unevaluatedProperties", "unevaluatedItems", "items"}
 )
+_TEXTS_AND_LISTS: Final = frozenset(
+    {*_BRANCHES, "prefixItems", "$ref", "required", "enum"}
+    | {"title", "description", "format", "pattern", "$schema", "$id", "$anchor"}
+)
+"""Left out with a value of another type; the last three always, as providers refuse some."""
+
 _NAMED: Final = frozenset({"properties", "patternProperties", "$defs", "definitions"})
 
 
@@ -58,16 +65,13 @@ def repaired(message: bytes) -> bytes:
 
 def _without_doubles(tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Mark each tool whose name an earlier one has."""
-    seen = set[str]()
-    listed = []
-    for number, tool in enumerate(tools, 1):
-        name = tool["name"]
-        is_double = name in seen
-        seen.add(name)
-        listed.append(
-            _unusable(f"{name} ({number})", "its name occurs twice") if is_double else tool
-        )
-    return listed
+    first: dict[str, int] = {}
+    return [
+        tool
+        if first.setdefault(tool["name"], number) == number
+        else _unusable(f"{tool['name']} ({number})", "its name occurs twice")
+        for number, tool in enumerate(tools, 1)
+    ]
 
 
 def _usable(number: int, tool: Any) -> dict[str, Any]:
@@ -101,16 +105,16 @@ def arguments_schema(schema: Any) -> dict[str, Any]:
         return dict(_EMPTY)
     if not isinstance(schema, dict):
         raise _Unclear("its arguments are described by no JSON schema")
-    whole = _resolved(_mended(schema, _finder(schema), 0), schema)
+    find = partial(_target, schema)
+    whole = _resolved(_mended(schema, find, 0), find)
     kinds = whole.get("type", "object")
     if "object" not in (kinds if isinstance(kinds, list) else [kinds]):
         raise _Unclear(f"its arguments are of the type {kinds!r}, which is no object")
     return _without_branches({**whole, "type": "object"})
 
 
-def _resolved(mended: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+def _resolved(mended: dict[str, Any], find: Callable[[str], Any]) -> dict[str, Any]:
     """Replace a reference at the top by its target."""
-    find = _finder(schema)
     for _ in range(_DEEPEST):
         if not isinstance(target := find(str(mended.get("$ref", ""))), dict):
             break
@@ -135,19 +139,14 @@ def _without_branches(schema: dict[str, Any]) -> dict[str, Any]:
     return {**kept, "properties": properties, **needed}
 
 
-def _finder(schema: Mapping[str, Any]) -> Callable[[str], Any]:
-    """Return a function that finds the target of a reference within the schema; None if absent."""
-
-    def find(reference: str) -> Any:
-        found: Any = schema
-        if not reference.startswith("#/"):
-            return schema if reference == "#" else None
-        for part in reference[2:].split("/"):
-            key = part.replace("~1", "/").replace("~0", "~")
-            found = found.get(key) if isinstance(found, dict) else None
-        return found
-
-    return find
+def _target(schema: Any, reference: str) -> Any:
+    """Return the target of a reference within the schema; None if absent."""
+    if not reference.startswith("#/"):
+        return schema if reference == "#" else None
+    for part in reference[2:].split("/"):
+        key = part.replace("~1", "/").replace("~0", "~")
+        schema = schema.get(key) if isinstance(schema, dict) else None
+    return schema
 
 
 def _mended(schema: Any, find: Callable[[str], Any], depth: int) -> dict[str, Any]:
@@ -173,30 +172,16 @@ def _keyword(key: str, value: Any, find: Callable[[str], Any], depth: int) -> An
     match key, value:
         case "type", _:
             return _type(value)
-        case "$ref", _:
-            return value if isinstance(value, str) and find(value) is not None else None
-        case "required", _:
-            return (
-                [each for each in value if isinstance(each, str)]
-                if isinstance(value, list)
-                else None
-            )
-        case ("items", list()):
-            return {}
-        case ("items", _):
-            return value if isinstance(value, bool) else _mended(value, find, depth)
-        case ("enum", _):
-            return value if isinstance(value, list) and value else None
-        case ("title" | "description" | "format" | "pattern", _):
-            return value if isinstance(value, str) else None
-        case ("$schema" | "$id" | "$anchor", _):
-            return None  # it says nothing to a model, and providers refuse some
-    if key in _BRANCHES or key == "prefixItems":
-        return (
-            [_mended(each, find, depth) for each in value]
-            if isinstance(value, list) and value
-            else None
-        )
+        case "$ref", str():
+            return value if find(value) is not None else None
+        case "required", list():
+            return [each for each in value if isinstance(each, str)]
+        case ("enum", [_, *_]) | ("title" | "description" | "format" | "pattern", str()):
+            return value
+        case "allOf" | "anyOf" | "oneOf" | "prefixItems", [_, *_]:
+            return [_mended(each, find, depth) for each in value]
+    if key in _TEXTS_AND_LISTS:
+        return None
     if key in _NAMED:
         table = value if isinstance(value, dict) else {}
         return {name: _mended(each, find, depth) for name, each in table.items()}

@@ -21,7 +21,7 @@ from genie_core.agent.provider.pydantic_ai.servers import ToleratedServer
 from genie_core.agent.provider.server_outages import START_TIMEOUT
 from genie_core.assistant.servers import launch
 from genie_core.assistant.servers.calls import CallsInProgress, CallTimeout
-from genie_core.assistant.servers.client import SSE_SILENCE, elicitation_callback, sampling_callback
+from genie_core.assistant.servers.client import SSE_SILENCE, callback
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.elicitation import elicit
 from genie_core.assistant.servers.long_results import LONGEST_MESSAGE, limited_http
@@ -110,9 +110,9 @@ def _answer_requests(
     own handlers make types of the server's schemas and apply their regular expressions.
     """
     callbacks: Any = toolset.client._session_kwargs  # noqa: SLF001 - see above
-    callbacks["elicitation_callback"] = elicitation_callback(partial(elicit, server, calls))
+    callbacks["elicitation_callback"] = callback(partial(elicit, server, calls))
     if model is not None:
-        callbacks["sampling_callback"] = sampling_callback(partial(sample, server, calls, model))
+        callbacks["sampling_callback"] = callback(partial(sample, server, calls, model))
 
 
 class _QuietTransport(StdioTransport):

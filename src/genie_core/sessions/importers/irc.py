@@ -86,7 +86,8 @@ def is_irc(file: ExportFile) -> bool:
     lines = [line for line in head.replace("\r", "").split("\n") if line.strip()]
     reader = _Reader(None, day_first=False)
     found = [reader.read(line) for line in lines[:TRIED]]
-    return any(each is not None and _is_entry(each) for each in found) or any(map(_date, lines[:1]))
+    is_entry = (isinstance(e, HistoryMessage) or (e and e.reason == NOTICE) for e in found)
+    return any(is_entry) or any(map(_date, lines[:1]))
 
 
 def first_line(file: ExportFile) -> str:
@@ -123,10 +124,6 @@ def _entries(files: Sequence[ExportFile]) -> Iterator[Entry]:
         date = _COMPACT.search(file.name)
         reader = _Reader(date and _day(*date.groups()), day_first=_is_day_first(file))
         yield from reader.entries(_lines(file))
-
-
-def _is_entry(found: Entry) -> bool:
-    return isinstance(found, HistoryMessage) or found.reason == NOTICE
 
 
 class _Reader:

@@ -465,7 +465,7 @@ class _Room:
             self._add(self._me, MemberJoined("host"))
 
     def _text(self, message: HistoryMessage) -> str:
-        files = "".join(f"\n[file: {_file_name(each)}]" for each in message.files)
+        files = "".join(f"\n[file: {safe_name(each[:FILE_NAME_CHARS])}]" for each in message.files)
         text = whole_text(f"{message.text.rstrip()}{files}".lstrip("\n"))
         return self._cut(text) or "(empty)"
 
@@ -510,7 +510,3 @@ def _state_in(log: Path) -> RoomState:
         return RoomState()
     with LogReader.open(log) as reader:
         return reader.state()
-
-
-def _file_name(name: str) -> str:
-    return safe_name(name[:FILE_NAME_CHARS])
