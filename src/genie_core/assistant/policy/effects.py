@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from genie_core.assistant.policy.commands import Command, analyse
-from genie_core.assistant.policy.known_commands import GIT_WITHOUT_HOOKS
+from genie_core.assistant.policy.known_commands import runs_hooks
 from genie_core.assistant.policy.named_files import NamedFiles, find_named, rule_path
 from genie_core.assistant.policy.normalize import normalized
 from genie_core.assistant.tools.catalog import (
@@ -177,7 +177,7 @@ def _of_command(workspace: Workspace, arguments: "_Arguments", *, confined: bool
             *(ToolEffect("read", name) for name in names),
         ),
         anything=command.anything,
-        why=command.why,
+        why=command.why or _why_of_writes(command, written),
         private=bool(named.folders) or any(map(workspace.is_private, names)),
         denied=_denied(workspace, names, written),
         unheld=_unheld(workspace, command, named, confined=confined),
@@ -201,9 +201,19 @@ def _in_place(workspace: Workspace, command: Command, named: NamedFiles) -> Comm
     if setting := repository.setting_that_runs():
         why = f"the setting {setting} of this repository can name a program"
         return replace(command, anything=True, why=why)
-    if repository.has_hooks() and not GIT_WITHOUT_HOOKS & set(command.words):
+    if "connects" in command.uses and named.folders:
+        why = f"a repository in {rule_path(workspace, named.folders[0])} can have hooks"
+        return replace(command, anything=True, why=why)
+    if repository.has_hooks() and runs_hooks(command.words[1:]):
         return replace(command, why="it runs the hooks of this repository")
     return command
+
+
+def _why_of_writes(command: Command, written: Sequence[str]) -> str:
+    """Say which file a command fills that may hold a program, or settings that name one."""
+    fills = command.uses & {"copies", "moves"}
+    name = next((each for each in written if each.startswith("/") or hidden_parts(each)), "")
+    return f"it writes {name}, which may say what programs run" if fills and name else ""
 
 
 def _all_named(

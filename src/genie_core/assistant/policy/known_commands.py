@@ -66,7 +66,7 @@ _READING: Final = {
                    "field-separator check stable", "content"),
     "fold fmt expand unexpand rev": _known("abcistu", "gptw", "width tabs spaces", "content"),
     "column": _known("entx", "cosNHRT", "table separator output-separator", "content"),
-    "od hexdump strings": _known("abcCdfhiloOsxvw", "AjNtTnsL", "bytes radix format", "content"),
+    "od hexdump": _known("abcCdfhiloOsxvw", "AjNtTnsL", "bytes radix format", "content"),
     "md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum":
         _known("bglrstz", "", "binary tag text zero", "content"),
     "base64 base32": _known("di", "w", "decode ignore-garbage wrap", "content"),
@@ -102,13 +102,13 @@ _LISTING: Final = {
     "stat": _known("Lft", "c", "dereference file-system format printf terse"),
     "du df": _known("0abcDhHiklLmPsSTx", "Bdt",
                     "all apparent-size human-readable max-depth summarize total si exclude type"),
-    "tree": _known("aAcdDfFghilnNpqrsStuUvx", "ILP",
+    "tree": _known("aAcdDfFghiIlLnNpPqrsStuUvx", "",  # its letters go on behind a value's one
                    "noreport dirsfirst prune du gitignore filelimit si"),
     "fd fdfind": _known("01aFgHiILpqsu", "dEejSt",
                         "absolute-path color exclude extension full-path glob hidden ignore-case "
                         "max-depth min-depth max-results no-ignore print0 size type"),
     "basename dirname realpath readlink": _known("aefLmnPqsvz", "s", "multiple suffix zero"),
-    "pwd whoami id groups uname arch nproc uptime locale lscpu cal":
+    "pwd whoami id groups uname nproc uptime locale lscpu cal":
         _known("aBdghiLmnoPprsvyVz13", "", "all version help"),
     "echo printf true false seq expr factor sleep test [ which":
         _known("abcdefghknoprstuvwxzEGILNOSnw", "fs",
@@ -198,10 +198,10 @@ _GIT: Final[Mapping[str, frozenset[Use]]] = {
 }
 """Subcommands of git that run no program named in their arguments; others may be aliases."""
 
-GIT_WITHOUT_HOOKS: Final = frozenset(
+_GIT_WITHOUT_HOOKS: Final = frozenset(
     _words(
-        "blame cat-file describe log ls-files ls-tree merge-base name-rev reflog rev-list rev- "
-        "parse shortlog show show-ref version"
+        "blame cat-file describe log ls-files ls-tree merge-base name-rev reflog rev-list "
+        "rev-parse shortlog show show-ref version"
     )
 )
 """Subcommands that run no hook, as they change neither the index nor a reference."""
@@ -218,7 +218,9 @@ _GIT_OPTIONS: Final = re.compile(
 )
 """Options that name no program and no file, in full: git also takes the beginnings of others."""
 
-_GIT_SHOWS: Final = re.compile(r"-v+|--verbose|-p|--patch|-[UL].*|--unified=.*|--word-diff")
+_GIT_SHOWS: Final = re.compile(
+    r"-v+|--verbose|-p|--patch|-[UL].*|--unified=.*|--word-diff|--check|--format=.*\(.*"
+)
 """Options by which a log or a status has the content of files."""
 
 
@@ -241,6 +243,12 @@ def reach_of(program: str, words: Sequence[str]) -> Reach:
     searches = program.endswith("grep") and any(map(_GREP_SEARCHES.fullmatch, words))
     more = frozenset[Use]({"searches"} if searches else ())
     return _unless(free, unknown, Reach(uses=known.uses | more))
+
+
+def runs_hooks(words: Sequence[str]) -> bool:
+    """Whether these words of a known git command run the hooks of its repository."""
+    subcommand = next((each for each in words if not each.startswith("-")), "")
+    return subcommand not in _GIT_WITHOUT_HOOKS
 
 
 def _unless(word: str, why: str, reach: Reach) -> Reach:

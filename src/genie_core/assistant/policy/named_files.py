@@ -118,6 +118,8 @@ class _Search:
             for word in words:
                 for part in _parts(word):
                     self._read(place, part)
+                    if part.startswith("~"):  # a shell's home folder, else a name
+                        self._read(place, os.path.expanduser(part))  # noqa: PTH111 - "~" in the middle of a path stays
         self._write()
         return self._found
 
@@ -132,7 +134,7 @@ class _Search:
     def _read(self, place: Path, part: str) -> None:
         """Note what a part of a word names. What the file tools would refuse counts, too."""
         try:
-            path = find_path(place, os.path.expanduser(part))  # noqa: PTH111 - "~" in the middle of a path stays
+            path = find_path(place, part)
             exists = os.path.lexists(path)
         except OpenFile:
             self._found.doubtful = part
@@ -200,12 +202,15 @@ def rule_path(workspace: Workspace, path: Path) -> str:
 
 def _parts(word: str) -> Iterator[str]:
     """Yield the parts of a word that may be paths."""
-    options = re.match(r"-[A-Za-z]{0,8}", word)
+    options = re.match(r"-[A-Za-z0-9.]{0,8}", word)
     stuck = [word[at:] for at in range(2, options.end() + 1)] if options else []
+    stuck.append(word.partition("=")[2])
     for part in dict.fromkeys((word, *_BETWEEN.split(word), *stuck)):
-        if part and not part.startswith("-") and "\0" not in part:
+        if part and "\0" not in part:
             yield part
 
 
 def _operands(words: Sequence[str]) -> list[str]:
-    return [word for word in words[1:] if word and not word.startswith("-")]
+    end = words.index("--") if "--" in words else len(words)
+    before = (word for word in words[1:end] if not word.startswith("-"))
+    return [word for word in (*before, *words[end + 1 :]) if word]

@@ -430,6 +430,9 @@ def maze(root: Path) -> Path:
     (root / "real" / "prod.env").write_text("TOKEN=hunter2\n")
     (root / "docs" / "outside").symlink_to("../prod.env")
     os.link(root / "prod.env", root / "hard.txt")
+    for name in ("-b", "a b", "~/x"):
+        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).symlink_to(root / "prod.env")
     return root.resolve()
 
 
@@ -458,6 +461,12 @@ def maze(root: Path) -> Path:
         "wc -l notes.md prod.env",
         "grep -rn TOKEN prod.env",
         "git diff --stat prod.env",
+        "cat -- -b",
+        "cat ~/x",
+        "rg -.fprod.env notes.md",
+        "rg -0fprod.env notes.md",
+        "grep --file='a b' notes.md",
+        "touch -- -d.env",
     ],
 )
 def test_a_denied_file_is_found_in_any_word(
@@ -489,6 +498,9 @@ def test_a_denied_file_is_found_in_any_word(
         ("make test", "ask"),
         ("git show HEAD", "ask"),
         ("git log -p", "ask"),
+        ("git log --check", "ask"),
+        ("git tag --format='%(raw)'", "ask"),
+        ("git log --format=%h", "allow"),
         ("git stash", "ask"),
         ("git status", "allow"),
         ("git log --oneline", "allow"),

@@ -27,7 +27,7 @@ git branch; git ls-files; git rev-parse HEAD; git blame notes.md; git add notes.
 """
 
 UNKNOWN = """
-7z aa ab ansible-playbook apt apt-get ar arch-chroot at atq autoconf autoreconf awk aws az batch
+7z aa ab ansible-playbook apt apt-get ar arch arch-chroot at atq autoconf autoreconf awk aws az batch
 bc bash bmake bpftrace brew bun bundle busybox bwrap bzip2 c++ c99 cabal capsh cc certbot cfdisk
 chgrp chmod chown chroot chrt cl.exe clang clang++ code composer conda containerd cpan cpio
 crontab csh csplit ctags curl cvs darcs dash dc dd debugfs deno diff3 direnv dirmngr dlv dnf
@@ -44,7 +44,7 @@ pkexec pm2 podman postgres prlimit prove ps psql pwsh pydoc3 pypy python python2
 python3.12 qemu R Rscript racket rbash rclone readelf restic rlwrap rsync ruby run-parts runuser
 rustc rustup rvim sbcl scala scp screen script scss sdiff sed service setarch setpriv setsid sftp
 sg sh shred skopeo socat source split sqlite3 ssh ssh-agent ssh-add start-stop-daemon stdbuf
-strace su sudo svn sway swift systemctl systemd-run tar taskset tclsh tcsh tee telnet terraform
+strace strings su sudo svn sway swift systemctl systemd-run tar taskset tclsh tcsh tee telnet terraform
 time timeout tmux top torsocks tox2 tr2 trap ts-node tsx ulimit unbuffer uniq unshare unsquashfs
 unxz unzip uv uvx vagrant valgrind vi view vim vimdiff visudo w3m watch watchexec wget wine wish
 xargs xdg-open xterm xxd xz yash yq zcat zip zmore zsh zstd ./build.sh
@@ -56,7 +56,7 @@ sort -uo x notes.md; sort --output=x notes.md; sort -T x notes.md; sort --files0
 rg --pre ./x one; rg --pre=./x one; rg --hostname-bin ./x one; rg -z one; rg -Lz one; rg --follow one;
 find . -exec ./x +; find . -execdir ./x +; find . -ok ./x +; find . -delete; find . -fprint x;
 find . -fls x; fd -x ./x; fd -X ./x; fd --exec ./x; fd --exec-batch=./x; fd -Hx ./x; fd -l;
-tree -o x; tree -R; wc --files0-from=x; grep -R one; diff -r docs docs; diff -l notes.md notes.md;
+tree -o x; tree -Io a x; tree -L2o x; tree -R; wc --files0-from=x; grep -R one; diff -r docs docs; diff -l notes.md notes.md;
 diff --paginate notes.md x; cp --target-directory=x notes.md; cp -t x notes.md; cp -l notes.md x;
 cp -s notes.md x; cp --backup notes.md x; cp --parents notes.md x; mv -t x notes.md; mv -b notes.md x;
 file -C -m x; file -f x; file -z x; du --files0-from=x; md5sum -c x; tail --unknown notes.md;
@@ -226,5 +226,36 @@ def test_hooks_of_a_repository_are_its_code(root: Path) -> None:
     (root / ".git" / "hooks").mkdir(exist_ok=True)
     (root / ".git" / "hooks" / "pre-commit").write_text("git push")
     assert judge(root, "git commit -m x", *NO_PUSH).effect == "ask"
+    assert judge(root, "git commit -m log", *NO_PUSH).effect == "ask"
+    assert judge(root, "git --no-pager log", *NO_PUSH).effect == "allow"
+    assert judge(root, "git rev-parse HEAD", *NO_PUSH).effect == "allow"
     assert judge(root, "git commit -m x", Rule("allow", command="git commit*")).effect == "allow"
     assert judge(root, "git log", *NO_PUSH).effect == "allow"
+
+
+@pytest.mark.skipif(not GIT, reason="Git is not installed")
+@pytest.mark.parametrize("to", ["evil", "./evil", "file://{root}/evil"])
+def test_push_to_folder_may_run_its_hooks(root: Path, to: str) -> None:
+    for words in (("init", "-q", "--template="), ("init", "-q", "--bare", "evil")):
+        subprocess.run([GIT, *words], cwd=root, check=True)
+    rules = Rule("allow", "run_command"), Rule("deny", command="rm *")
+    assert judge(root, "git push origin main", *rules).effect == "allow"
+    asked = judge(root, f"git push {to.format(root=root)} main", *rules)
+    assert asked.effect == "ask"
+    assert "hooks" in asked.because
+
+
+@pytest.mark.parametrize(
+    ("command", "effect"),
+    [
+        ("cp notes.md .git/hooks/post-merge", "ask"),
+        ("cp notes.md docs/../.git/config", "ask"),
+        ("mv notes.md docs/.git", "ask"),
+        ("cp notes.md /usr/local/bin/ls", "ask"),
+        ("cp notes.md docs", "allow"),
+        ("rm -rf .cache", "allow"),
+    ],
+)
+def test_copies_that_may_name_programs_are_asked(root: Path, command: str, effect: str) -> None:
+    assert judge(root, command, *NO_PUSH).effect == effect
+    assert judge(root, command, Rule("allow", "run_command")).effect == "allow"
