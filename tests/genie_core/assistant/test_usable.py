@@ -89,6 +89,11 @@ def test_unknown_names_in_lists_are_left_out(tmp_path: Path) -> None:
         (Rule("deny", path="*.[env"), "rule 2 is not used: path=*.[env: [ is not closed"),
         (Rule("ask", ""), "rule 2 is not used: tool is empty"),
         (Rule("deny", command="x" * 401), "rule 2 is not used: command has more than 400"),
+        (Rule("deny", command="'git push*"), "command='git push*: its quotes do not match"),
+        (Rule("deny", path="./prod.env"), "path=./prod.env matches no file"),
+        (Rule("deny", path="~/secrets/*"), "path=~/secrets/* matches no file"),
+        (Rule("ask", path="secrets/"), "path=secrets/ matches no file"),
+        (Rule("deny", path="*.env "), "path=*.env  matches no file"),
     ],
 )
 def test_rule_with_a_faulty_pattern_asks(rule: Rule, said: str) -> None:

@@ -3,6 +3,7 @@
 import glob
 import json
 import re
+import shlex
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -329,11 +330,28 @@ def rule_faults(rule: Rule) -> list[tuple[str, str]]:
         elif _has_open_bracket(pattern):
             why = f"{where}={pattern}: [ is not closed; write [[] for a literal ["
             faults.append((field_name, why))
+        elif where in ("command", "arguments.command") and _has_open_quote(pattern):
+            faults.append((field_name, f"{where}={pattern}: its quotes do not match"))
+        elif where in ("path", "arguments.path") and _UNLIKE_PATHS.search(pattern):
+            why = "files are named like docs/a.md, and all in a folder like docs/*"
+            faults.append((field_name, f"{where}={pattern} matches no file: {why}"))
     if rule.effect not in _SAID:
         faults.append(("effect", f"effect is {rule.effect!r}; use allow, ask or deny"))
     if rule.risk and rule.risk not in _WHY_ASKED:
         faults.append(("risk", f"risk is {rule.risk!r}; use {', '.join(_WHY_ASKED)}"))
     return faults
+
+
+_UNLIKE_PATHS: Final = re.compile(r"^(\.\.?|~)/|/$|^\s|\s$")
+"""Beginnings and ends of patterns that no path of a file has."""
+
+
+def _has_open_quote(pattern: str) -> bool:
+    try:
+        _ = shlex.split(pattern)
+    except ValueError:
+        return True
+    return False
 
 
 def _has_open_bracket(pattern: str) -> bool:
