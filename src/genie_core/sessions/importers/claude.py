@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from genie_core.sessions.importers.fields import (
+    WORDS,
     items_at,
     merged,
     moment_of,
@@ -40,6 +41,7 @@ _LEFT: Final = {
     "tool_use": TOOL,
     "tool_result": TOOL,
 }
+_OTHERS: Final = tuple(each for each in WORDS if each not in ("text", "content"))
 _STAND_IN: Final = re.compile(r"```\s*This block is not supported [^`]*```")
 """What the older form of a message has in place of a tool call."""
 
@@ -78,7 +80,8 @@ def _message(message: dict[str, Any]) -> Iterator[Entry]:
         text_at(message, "uuid"),
         is_answer=sender == "assistant",
     )
-    yield from with_rest(shown, words_in([older, said, attached]), message)
+    others = [message.get(key) for key in _OTHERS]
+    yield from with_rest(shown, words_in([older, said, attached, others]), message)
 
 
 def _older(text: Any) -> list[Any]:

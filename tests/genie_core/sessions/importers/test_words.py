@@ -219,3 +219,9 @@ def test_words_are_in_room_or_beside_it(source: str) -> None:
                 assert set(re.findall(r"w\d+w", each.text)) <= found
 
     check()
+
+
+def test_claude_words_of_other_fields_are_left_out(tmp_path: Path) -> None:
+    message = {"content": "said", "title": "w0w", "parts": ["w1w"]}
+    path = chat_file(tmp_path, json.dumps([{"chat_messages": [message]}]))
+    assert words_read(path) == {"w0w", "w1w"}
