@@ -449,7 +449,7 @@ def public_summary(error: BaseException) -> str:
     For a foreign exception this is only its class: its text may quote a request, with the address
     and parts of the key. Addresses and absolute paths are hidden in any case.
     """
-    error = _first_of(error)
+    error = first_of(error)
     if not isinstance(error, GenieError):
         return meaning_of(error) or type(error).__name__
     return hide_addresses(hide_secrets(" ".join(error.public.split())))
@@ -471,7 +471,7 @@ def summary(error: BaseException) -> str:
     The line is for the engine's owner, with secrets hidden; `public_summary` is for other members.
     A library's exception is described in our words, a group by its first exception.
     """
-    error = _first_of(error)
+    error = first_of(error)
     try:
         described = in_our_words(error)
     except Exception:  # noqa: BLE001 - a foreign exception whose str() fails
@@ -490,7 +490,8 @@ def _in_full(error: BaseException) -> str:
     return f"{name}: {_shortened(text)}" if text else name
 
 
-def _first_of(error: BaseException) -> BaseException:
+def first_of(error: BaseException) -> BaseException:
+    """Return the first error inside exception groups."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error

@@ -53,18 +53,16 @@ class SettingsFile:
         return f"{self.file}, line {self.line(key)}"
 
     def has(self, key: Key) -> bool:
-        value: Any = self.values
-        for part in key:
-            if not (isinstance(value, dict) and part in value):
-                return False
-            value = value[part]
-        return True
+        return self.at(key) is not None
 
     def at(self, key: Key) -> Any:
-        """Return the value of a key that is there."""
+        """Return the value of a key; None if it is not there."""
         value: Any = self.values
         for part in key:
-            value = value[part]
+            try:
+                value = value[part]
+            except (KeyError, TypeError):
+                return None
         return value
 
     @cached_property

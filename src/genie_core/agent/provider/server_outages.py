@@ -104,7 +104,7 @@ def start_of(server: str) -> str:
     return f"tool server {shown(server)} to start"
 
 
-def reason(error: Exception) -> str:
+def reason(error: BaseException) -> str:
     """Describe what a server or its client raised; may quote an address or a header."""
     if has_ended(error):
         return _ENDED
@@ -116,13 +116,6 @@ def public_reason(error: Exception) -> str:
     if has_ended(error):
         return _ENDED
     return public_summary(error) if isinstance(error, Late | Paused) else ""
-
-
-def first_of(error: Exception) -> Exception:
-    """Return the first error inside the exception groups of the MCP client."""
-    while isinstance(error, ExceptionGroup):
-        error = error.exceptions[0]
-    return error
 
 
 def has_ended(error: BaseException | None) -> bool:

@@ -29,13 +29,12 @@ from mcp.shared.auth import (
 )
 from pydantic import AnyUrl
 
-from genie_core.agent.provider.server_outages import first_of
 from genie_core.assistant.secrets import OwnSecrets
 from genie_core.assistant.servers.client import client_of
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.errors import LoginFailed, LoginNeeded
 from genie_core.assistant.servers.stderr import ErrorLog
-from genie_core.errors import summary
+from genie_core.errors import first_of, summary
 from genie_core.privacy.redaction import hide_secrets, know
 
 log = logging.getLogger(__name__)

@@ -8,12 +8,13 @@ import httpx2
 from mcp import Client
 from mcp.types import ContentBlock, GetPromptResult, Prompt, TextContent
 
-from genie_core.agent.provider.server_outages import START_TIMEOUT, first_of, late, reason
+from genie_core.agent.provider.server_outages import START_TIMEOUT, late, reason
 from genie_core.assistant.servers.client import client_of
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.errors import ServerError
 from genie_core.assistant.servers.launch import ready_to_start
 from genie_core.assistant.servers.stderr import ErrorLog
+from genie_core.errors import first_of
 from genie_core.privacy.redaction import mask_known
 
 MOST_PROMPTS: Final = 100

@@ -47,9 +47,8 @@ _AUTHORS: Final = {"user": Author(ME), "assistant": _ASSISTANT}
 
 @dataclass(slots=True)
 class _Node:
-    """A place in the tree; `order` is that in the file."""
+    """A place in the tree."""
 
-    order: int
     message: Any
     parent: str
     at: float
@@ -93,7 +92,7 @@ def _tree(mapping: Any) -> _Tree:
         at = moment_of(value_at(message, "create_time")) or 0.0
         place = key if isinstance(key, str) else text_at(node, "id") or str(order)
         children = [each for each in items_at(node, "children") if isinstance(each, str)]
-        tree[place] = _Node(order, message, text_at(node, "parent"), at, children)
+        tree[place] = _Node(message, text_at(node, "parent"), at, children)
     for place, node in tree.items():
         for child in filter(tree.__contains__, node.children):
             if tree[child].parent not in tree:
@@ -107,7 +106,7 @@ def _branch(tree: _Tree, current: str) -> dict[str, None]:
     Without that node it is the latest leaf, and without any links all nodes by time.
     """
     if tree and not any(node.parent in tree for node in tree.values()):
-        return dict.fromkeys(sorted(tree, key=lambda each: (tree[each].at, tree[each].order)))
+        return dict.fromkeys(sorted(tree, key=lambda each: tree[each].at))
     place = current if current in tree else _latest_leaf(tree)
     branch: dict[str, None] = {}
     while place in tree and place not in branch:
@@ -121,10 +120,10 @@ def _latest_leaf(tree: _Tree) -> str:
     parents = {node.parent for node in tree.values()}
     leaves = [place for place in tree if place not in parents] or list(tree)[-1:]
 
-    def rank(place: str) -> tuple[float, int, int]:
-        return tree[place].at, _depth(tree, place), tree[place].order
+    def rank(place: str) -> tuple[float, int]:
+        return tree[place].at, _depth(tree, place)
 
-    return max(leaves, key=rank, default="")
+    return max(reversed(leaves), key=rank, default="")
 
 
 def _depth(tree: _Tree, place: str) -> int:

@@ -20,7 +20,6 @@ from genie_core.agent.provider.server_outages import (
     Unwatched,
     Watch,
     failure,
-    first_of,
     late,
     note_outage,
     note_ready,
@@ -32,7 +31,7 @@ from genie_core.agent.provider.server_outages import (
     waiting_instruction,
 )
 from genie_core.agent.provider.tool_limit import note_left_out, within_limit
-from genie_core.errors import StageFailed
+from genie_core.errors import StageFailed, first_of
 from genie_core.privacy.redaction import hide_addresses
 from genie_core.runtime.progress import doing, note
 from genie_core.runtime.tasks import start_task
