@@ -12,14 +12,14 @@ from genie_core.room.open.route import LOOK, ask_signer
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.state.hosting import Claim, KnownHosts, can_host
 from genie_core.room.state.room_state import RoomState
-from genie_core.room.state.succession import above
+from genie_core.room.state.succession import above, rank_in
 from genie_core.runtime.tasks import start_task
 
 AGAIN: Final = 20.0
 """Seconds after which an announced host is checked again."""
 
 MOST: Final = 8
-"""How many hosts are checked at a time; anyone can announce, but only members count."""
+"""How many hosts are checked at a time, the first in the order: each heir can name many more."""
 
 Announced: TypeAlias = Sequence[tuple[HostRecord, tuple[str, ...]]]
 AskSigner: TypeAlias = Callable[[str, HostRecord, Sequence[str], str], Awaitable[Claim | None]]
@@ -29,10 +29,10 @@ OnRival: TypeAlias = Callable[[Claim, Sequence[str]], None]
 def with_records(announced: Announced, records: Iterable[HostRecord]) -> Announced:
     """Add hosts who were there before to those who are announced now.
 
-    So they are found where no announcement reaches.
+    So they are found where no announcement reaches, or only an old one that a device repeats.
     """
-    known = {deed.key for deed, _ in announced}
-    missing = (each for each in records if each.key not in known)
+    known = {deed for deed, _ in announced}
+    missing = (each for each in records if each not in known)
     return [*announced, *((each, each.addresses) for each in missing)]
 
 
@@ -112,9 +112,10 @@ class HostConflicts:
 
     async def _look(self, announced: Announced) -> None:
         state = self._state()
+        order = state.succession.order
         others = [
             (deed, addresses)
-            for deed, addresses in announced
+            for deed, addresses in sorted(announced, key=lambda each: rank_in(order, each[0].key))
             if deed.key != state.host_key and can_host(state, deed)
         ][:MOST]
         asked = (self._ask(state.room, deed, addresses, self._key) for deed, addresses in others)

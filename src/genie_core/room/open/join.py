@@ -56,6 +56,7 @@ from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite import looks_like_invite
 from genie_core.room.state.hosting import Claim, KnownHosts, can_host
 from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.succession import rank_in
 from genie_core.room.transport.dialer import Dialer
 from genie_core.room.transport.websocket import tls_connect
 from genie_core.sessions.catalog import apart_by, apart_of
@@ -593,10 +594,12 @@ async def _open_copy(saved: SavedSession, context: JoinContext, resources: Async
 
 
 def _records(saved: SavedSession | None, joined: JoinedRoom) -> tuple[HostRecord, ...]:
-    """Return the latest record of each host, those of the latest visit last."""
+    """Return the latest record of each host, the first in the order and of the latest visit last."""
     before = saved.metadata.hosts if saved is not None else ()
     records = {each.key: each for each in before} | joined.hosting.records
-    return tuple(records.values())[-MOST_RECORDS:]
+    order = joined.state.succession.order
+    ranked = sorted(records.values(), key=lambda each: -rank_in(order, each.key))
+    return tuple(ranked[-MOST_RECORDS:])
 
 
 async def _note_visit(saved: SavedSession, joined: JoinedRoom, seeker: Dialer) -> None:

@@ -1,6 +1,7 @@
 """A member's part in hosting: authority over the room, inviting, and handing it over."""
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from genie_core.room.client.connection import RoomConnection
 from genie_core.room.client.events import Notice, OnEvent, warning
@@ -26,6 +27,9 @@ from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.security.host_records import is_valid
 from genie_core.room.security.invite import read_invite, write_invite
 from genie_core.room.state.room_state import RoomState
+
+MOST_LEARNED: Final = 64
+"""Host records of one visit that are kept, the latest."""
 
 
 class Hosting:
@@ -160,7 +164,10 @@ class Hosting:
 
     def _learn(self, deed: HostRecord) -> None:
         if is_valid(deed):
+            self.records.pop(deed.key, None)
             self.records[deed.key] = deed
+            if len(self.records) > MOST_LEARNED:
+                del self.records[next(iter(self.records))]
         if self._config.learn is not None:
             self._config.learn(deed)
 

@@ -139,6 +139,8 @@ def flaw_of_recovered(state: "RoomState", event: Event) -> str:
         return flaw_of_recovered(state, event.body.event)
     name = fold_name(event.by)
     key = state.keys.get(name, "")
+    if isinstance(event.body, HeirsChanged) and not key:
+        return UNKNOWN_AUTHOR
     if isinstance(event.body, RoomSuspended | HeirsChanged):
         entry = Event(event.seq, event.at, event.by, RecoveredEvent(event))
         return "" if is_recovered(state.succession, entry, state.room, state.keys) else NOT_HOST

@@ -360,11 +360,11 @@ class RoomState:
         """Return why another person can't get this member's name; empty if one can.
 
         A name by which a person wrote, hosted, or that the host put on the list of heirs, stays that
-        person's.
+        person's, and that of the head of the order.
         """
         folded = fold_name(name)
         people = [each for each in self.people.values() if fold_name(each.name) == folded]
-        named = () if self.succession.is_automatic else self.succession.order
+        named = self.succession.order[: 1 if self.succession.is_automatic else None]
         heirs = (self.owner_of(key) or "" for key in named)
         trusted = {*map(fold_name, self.hosts), *map(fold_name, heirs)}
         if any(each.spoke for each in people):

@@ -193,8 +193,10 @@ class Link(msgspec.Struct, frozen=True):
 
     @property
     def is_change(self) -> bool:
-        """Whether another person hosts from here on."""
-        body = self.event.body
+        """Whether another person hosts from here on, or comes first in the order."""
+        body = self.event.told.body
+        if isinstance(body, RoomSuspended):
+            return body.deed is not None
         return isinstance(body, HostStarted) and body.key != self.before.host
 
 
@@ -296,9 +298,14 @@ def is_recovered(before: Succession, event: Event, room: str, keys: Mapping[str,
     return False
 
 
+def rank_in(order: Sequence[str], key: str) -> int:
+    """Return the place of a key in the order; the end, if it is not there."""
+    return order.index(key) if key in order else len(order)
+
+
 def above(order: Sequence[str], key: str) -> Sequence[str]:
     """Return the keys before one in the order: all of them, if it is not there."""
-    return order[: order.index(key)] if key in order else order
+    return order[: rank_in(order, key)]
 
 
 def may_begin(before: Succession, started: HostStarted, members: Members) -> bool:

@@ -1,11 +1,17 @@
 import asyncio
 from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
+from msgspec.structs import replace
+from tests.genie_core.room.founded import FoundedLog, founded
 from tests.genie_core.room.live_room import Ear
 from tests.limits import scaled
 
-from genie_core.room.open.conflicts import HostConflicts
+from genie_core.room.open.conflicts import MOST, HostConflicts, with_records
+from genie_core.room.open.join import MOST_RECORDS, JoinContext
+from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.events import AnyBody, Event, HostStarted, MemberJoined, RoomCreated
 from genie_core.room.protocol.frames import Challenge
 from genie_core.room.protocol.host_record import HostRecord
@@ -92,3 +98,45 @@ async def test_who_may_not_host_or_does_not_answer_is_no_rival() -> None:
             await asyncio.sleep(0)
     assert network.asked == ["bob"]
     assert ear.rivals == []
+
+
+def evil_heir() -> tuple[FoundedLog, list[HostRecord]]:
+    """A room that an heir hosts, who names many heirs, and their records before the host's."""
+    log = founded("bob")
+    log.hosts("bob")
+    names = [f"heir {n}" for n in range(2 * MOST)]
+    log.names(*names)
+    return log, [log.deed_of(name) for name in (*names, "ann")]
+
+
+async def test_first_in_the_order_are_asked_first() -> None:
+    """An heir who hosts can't hide the host behind many heirs of their own."""
+    log, deeds = evil_heir()
+    asked: list[str] = []
+    done = asyncio.Event()
+
+    async def ask(_room: str, deed: HostRecord, _where: Sequence[str], _key: str) -> None:
+        asked.append(deed.host)
+        done.set()
+
+    rivals = HostConflicts(lambda: log.state, Ear(), HANA.key, ask)
+    async with rivals.watched(lambda: [(deed, ()) for deed in deeds]), asyncio.timeout(scaled(60)):
+        await done.wait()
+    assert asked[0] == "ann"
+    assert len(asked) <= MOST
+
+
+def test_records_of_the_first_in_the_order_are_kept() -> None:
+    log, (*others, deed) = evil_heir()
+    hosting = SimpleNamespace(records={each.key: each for each in (deed, *others)})
+    joined = cast("JoinedRoom", SimpleNamespace(state=log.state, hosting=hosting))
+    kept = JoinContext().records(joined)
+    assert kept[-1] == deed
+    assert len(kept) == MOST_RECORDS
+
+
+def test_repeated_announcement_hides_no_record() -> None:
+    (old, _), (new, where) = announced(BOB, "bob"), announced(BOB, "bob")
+    new = replace(new, addresses=THERE, at=2.0)
+    assert with_records([(old, ())], [new]) == [(old, ()), (new, where)]
+    assert with_records([(new, ())], [new]) == [(new, ())]

@@ -11,7 +11,7 @@ from tests.genie_core.room.live_room import Ear, identity_of, loader, opened
 from genie_core.room.client.connection import RoomConnection
 from genie_core.room.client.model import ConnectionState, NextStep
 from genie_core.room.participant.config import RoomConfig
-from genie_core.room.participant.hosting import Hosting
+from genie_core.room.participant.hosting import MOST_LEARNED, Hosting
 from genie_core.room.participant.presence import PASSES_NAME, InviteTokenFile
 from genie_core.room.protocol.errors import InvitesUnknown
 from genie_core.room.protocol.events import ROOM, Event, HostStarted, RoomCreated, RoomSuspended
@@ -223,3 +223,14 @@ async def test_a_welcome_may_tell_where_the_room_is_hosted(known: bool) -> None:
     ben, deed = Heir(), deed_of("ann") if known else None
     ben.hosting.on_welcome(Welcome("r", "Room", "ben", "member", "ann", 2, Limits(), deed=deed))
     assert ben.learnt == ([deed] if deed else [])
+
+
+async def test_records_learned_of_a_visit_are_bounded() -> None:
+    """A host may sign any number of hand-overs, to keys without number."""
+    async with opened() as live:
+        _, _ = await live.joined("ann", None)
+        ben, _ = await live.joined("ben", None)
+        for n in range(2 * MOST_LEARNED):
+            deed = deed_of(f"heir {n}")
+            ben.hosting.on_event(Event(9, 9.0, ROOM, RoomSuspended("", deed.host, deed)), "ann")
+        assert len(ben.hosting.records) == MOST_LEARNED

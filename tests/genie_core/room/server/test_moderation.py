@@ -582,6 +582,16 @@ def test_host_frees_no_name_of_a_known_person(meeting: Meeting, case: str, why: 
     assert name in meeting.room.state.people
 
 
+def test_free_in_a_log_keeps_the_head_of_the_order() -> None:
+    """An heir who hosts can't give the name of the member to whom the room was handed to another."""
+    log = founded("bob", "cleo")
+    log.add("", RoomSuspended("", "bob", log.deed_of("bob")))
+    log.hosts("cleo")
+    log.add("cleo", MemberModerated("free", "bob"))
+    assert log.state.doubts == {}
+    assert log.state.succession.order[0] == log.state.keys["bob"]
+
+
 def test_free_in_a_log_keeps_a_name_that_was_used() -> None:
     log = founded("bob", "cleo")
     log.says("bob")

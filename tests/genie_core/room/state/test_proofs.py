@@ -343,6 +343,8 @@ def test_of_another_log_only_what_was_signed_is_taken() -> None:
         assert flaw_of_recovered(log.state, nested) == ""
         assert flaw_of_recovered(log.state, unsigned(event)) in (UNSIGNED, NOT_HOST)
     assert flaw_of_recovered(log.state, replace(said, by="mallory")) == UNKNOWN_AUTHOR
+    unknown = Event(9, 9.0, "mallory", HeirsChanged(("ann",), issue=1))
+    assert flaw_of_recovered(log.state, unknown) == UNKNOWN_AUTHOR
     by_bob = other.next("bob", MemberModerated("ban", "ann"), signer="bob")
     assert flaw_of_recovered(log.state, by_bob) == NOT_HOST
 

@@ -501,6 +501,18 @@ def test_latest_list_stays_among_the_links() -> None:
     assert follows(copy, log)
 
 
+def test_list_before_a_handover_stays_among_the_links() -> None:
+    """Who comes first after a hand-over inherits it, so an old copy must see it, too."""
+    log = founded("bob", "cleo", "dora")
+    copy = FoundedLog(log.events[:-1])
+    log.add("", handed_over(log, "bob"))
+    log.hosts("ann")
+    log.names("dora")
+    log.hosts("cleo")
+    assert log.state.doubts == {}
+    assert follows(copy, log)
+
+
 def test_only_the_latest_links_are_kept() -> None:
     log = founded("bob", "cleo")
     for _ in range(KEPT_LINKS):
