@@ -304,13 +304,8 @@ class Origin:
 
     @property
     def text(self) -> str:
-        match self.layer:
-            case "file":
-                return self.place
-            case "environment":
-                return f"environment {self.place}"
-            case layer:
-                return layer
+        texts = {"file": self.place, "environment": f"environment {self.place}"}
+        return texts.get(self.layer, self.layer)
 
     @property
     def overrides(self) -> bool:

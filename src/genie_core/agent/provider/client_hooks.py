@@ -7,6 +7,7 @@ import sys
 from http import HTTPStatus
 from typing import Any, Final
 
+from genie_core.agent.provider.failures import seconds_in
 from genie_core.agent.provider.response_stream import mend
 from genie_core.errors import wait_in_words
 from genie_core.runtime.progress import doing
@@ -62,20 +63,13 @@ async def _check_response(response: Any) -> None:
 
 def _report_retry(response: Any) -> None:
     """Report a refusal; one with a long wait is not tried again."""
-    seconds = _seconds(response.headers.get("retry-after"))
+    seconds = seconds_in(response.headers.get("retry-after")) or 0.0
     if seconds > LONGEST_RETRY:
         response.headers["x-should-retry"] = "false"  # which the SDKs heed
     elif seconds >= 1:
         doing("retrying", f"{_reason(response.status_code)}, again in {wait_in_words(seconds)}")
         return
     doing("retrying", _reason(response.status_code))
-
-
-def _seconds(header: str | None) -> float:
-    try:
-        return float(header or 0)
-    except ValueError:  # a date, which is allowed too
-        return 0.0
 
 
 def _reason(status: int) -> str:

@@ -189,6 +189,14 @@ def code_in(body: object) -> str | None:
             return None
 
 
+def seconds_in(header: str | None) -> float | None:
+    """Return the seconds that a header has; None for a date, which is allowed too."""
+    try:
+        return float(header) if header else None
+    except ValueError:
+        return None
+
+
 def unsendable(key: str | None) -> bool:
     """Whether the key has a character that no HTTP header can carry."""
     return key is not None and not (key.isascii() and key.isprintable())

@@ -53,7 +53,8 @@ class ResourceTools:
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> str:
         """Return the text of a result. Raises the client's errors."""
         if tool == READ:
-            return _text_of(await self.contents(str(arguments.get("uri", ""))))
+            result = await self.contents(str(arguments.get("uri", "")))
+            return cut("\n\n".join(map(_content, result.contents))) or "The resource is empty."
         listed: list[Resource | ResourceTemplate] = []
         await _all_pages(self.resources, lambda page: listed.extend(page.resources))
         await _all_pages(self.templates, lambda page: listed.extend(page.resource_templates))
@@ -79,10 +80,6 @@ def _lines(listed: Sequence[Resource | ResourceTemplate]) -> Iterator[str]:
         uri = f"template {each.uri_template}" if isinstance(each, ResourceTemplate) else each.uri
         about = " ".join((each.description or "").split())[:_LONGEST_ABOUT]
         yield " · ".join(filter(None, (uri, each.title or each.name, about)))
-
-
-def _text_of(result: ReadResourceResult) -> str:
-    return cut("\n\n".join(map(_content, result.contents))) or "The resource is empty."
 
 
 def _content(part: TextResourceContents | BlobResourceContents) -> str:

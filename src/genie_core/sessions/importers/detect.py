@@ -63,7 +63,7 @@ def _read(files: list[ExportFile], name: str) -> _Found:
         for found in _read_channel(list(group)):
             is_known |= isinstance(found, History)
             yield found
-    if not (is_known or any(_is_empty_list(file) for file in files)):
+    if not (is_known or any(b"".join(head_of(file, 1024).split()) == b"[]" for file in files)):
         line = first_line(files[0])[:_QUOTED] if len(files) == 1 else ""
         raise NotImportable(name, f"{UNKNOWN}; its first line is {line!r}" if line else UNKNOWN)
 
@@ -116,7 +116,3 @@ def _conversations(items: list[msgspec.Raw], file: ExportFile) -> _Found:
                 return
     if items:
         yield LeftOut(OTHER_FILE, str(file.path))
-
-
-def _is_empty_list(file: ExportFile) -> bool:
-    return b"".join(head_of(file, 1024).split()) == b"[]"

@@ -44,15 +44,11 @@ _CARRIED: Final = (*WORDS, "attachments", "stickers", "forwardedMessage", "poll"
 
 def read_discord(export: Mapping[str, msgspec.Raw], items: list[msgspec.Raw]) -> History:
     """Return the channel of an export with its messages."""
-    about = {key: _decoded(export[key]) for key in ("guild", "channel") if key in export}
+    about = {key: next(each_in([export[key]])) for key in ("guild", "channel") if key in export}
     channel = text_at(about, "channel", "name") or "channel"
     title = f"{text_at(about, 'guild', 'name')} #{channel}".strip()
     id_ = text_at(about, "channel", "id") or title
     return History(SOURCE, id_, title, _entries(about, items))
-
-
-def _decoded(raw: msgspec.Raw) -> Any:
-    return next(each_in([raw]))
 
 
 def _entries(about: dict[str, Any], items: list[msgspec.Raw]) -> Iterator[Entry]:

@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import partial
 from html import unescape
+from itertools import chain
 from pathlib import PurePosixPath
 from typing import Any, Final
 
@@ -73,17 +74,18 @@ def read_slack(files: list[ExportFile], name: str) -> Iterator[History | LeftOut
         if isinstance(user, LeftOut):
             yield user
         else:
-            people[text_at(user, "id")] = _user(user)
+            id_, is_bot = text_at(user, "id"), value_at(user, "is_bot") is True
+            people[id_] = Author(id_, _shown_name(user), is_bot)
     folders = _folders(files, name)
     for channel in _all(files, LISTS):
         if isinstance(channel, LeftOut):
             yield channel
             continue
         found = _folder_of(channel, folders)
-        days = folders.pop(found, [])
-        if days or _about(channel):
-            id_ = text_at(channel, "id") or found
-            yield History(SOURCE, id_, _title(channel, people), _channel(channel, days, people))
+        days, about = folders.pop(found, []), _about(channel)
+        if days or about:
+            id_, entries = text_at(channel, "id") or found, chain(about, _days(days, people))
+            yield History(SOURCE, id_, _title(channel, people), entries)
     for folder, days in folders.items():
         yield History(SOURCE, folder, f"#{folder}", _days(days, people))
     known = (*USERS, *LISTS)
@@ -122,10 +124,6 @@ def _folder_of(channel: dict[str, Any], folders: dict[str, Any]) -> str:
     return next((each for each in names if each in folders), "")
 
 
-def _user(user: dict[str, Any]) -> Author:
-    return Author(text_at(user, "id"), _shown_name(user), value_at(user, "is_bot") is True)
-
-
 def _shown_name(user: Any) -> str:
     names = ("display_name", "real_name")
     profile = first_text(value_at(user, "profile"), *names)
@@ -142,11 +140,6 @@ def _about(channel: dict[str, Any]) -> list[LeftOut]:
     """Return the topic and the purpose."""
     found = {key: text_at(channel, key, "value") for key in ("topic", "purpose")}
     return [LeftOut(f"{key} of the channel", words) for key, words in found.items() if words]
-
-
-def _channel(channel: dict[str, Any], days: list[ExportFile], people: _People) -> Iterator[Entry]:
-    yield from _about(channel)
-    yield from _days(days, people)
 
 
 def _days(days: list[ExportFile], people: _People) -> Iterator[Entry]:

@@ -29,6 +29,7 @@ from genie_core.agent.provider.failures import (
     info_of,
     kind_of_status,
     message_in,
+    seconds_in,
 )
 from genie_core.errors import GenieError, ModelFailed, ModelTrouble
 from genie_core.foreign_errors import cause_of
@@ -50,7 +51,8 @@ def model_failed(error: Exception, model: str) -> ModelFailed | None:
         case APIStatusError():
             detail = message_in(error.body) or f"HTTP status {error.status_code}"
             kind = kind_of_status(error.status_code, code_in(error.body), detail)
-            return asked.failed(kind, detail, _seconds(error.response.headers.get("retry-after")))
+            retry_after = seconds_in(error.response.headers.get("retry-after"))
+            return asked.failed(kind, detail, retry_after)
         case APITimeoutError() | ModelTimeoutError():
             return asked.failed("timeout")
         case APIConnectionError():
@@ -98,10 +100,3 @@ def _asked(error: Exception, model: str) -> ModelRequestInfo:
 def _connection_trouble(error: APIConnectionError) -> ModelTrouble:
     never_there = isinstance(error.__cause__, (httpx2.ConnectError, httpx2.UnsupportedProtocol))
     return "connection" if never_there else "cut"
-
-
-def _seconds(header: str | None) -> float | None:
-    try:
-        return float(header) if header else None
-    except ValueError:  # a date, which is allowed too
-        return None
