@@ -601,7 +601,7 @@ class RoomScreen(Screen[None]):
 
     @on(ApprovalCard.FullView)
     async def _full_view(self, message: ApprovalCard.FullView) -> None:
-        await self.app.push_screen(FullViewScreen.of_call(message.view))
+        await self.app.push_screen(FullViewScreen.of_call(message.view, message.typed))
 
     @on(ApprovalCard.EditWanted)
     def _edit_wanted(self, message: ApprovalCard.EditWanted) -> None:

@@ -44,16 +44,17 @@ class FullText(TextArea):
 class FullViewScreen(Dialog[None]):
     """Shows a safe text in full. Nothing can be answered here.
 
-    `note` is of the program, so it stands below the text, which can't pass for it.
+    `note` is of the program, so it stands below the text, which can't pass for it. `typed` opened
+    the view of a call: if a letter without a use follows, both are of a text, which goes on below.
     """
 
     READ_ONLY = True
     CSS_PATH = "full_view.tcss"
     BINDINGS = bindings(Scope.VIEW)
 
-    def __init__(self, title: str, text: str, note: str = "", *, is_call: bool = False) -> None:
+    def __init__(self, title: str, text: str, note: str = "", *, typed: str = "") -> None:
         super().__init__()
-        self._is_call = is_call
+        self._typed = typed
         self._note = note
         self._title = title
         self._text = text
@@ -66,12 +67,12 @@ class FullViewScreen(Dialog[None]):
         return cls(message_title(exchange), text, "\n".join(signed_lines(state, exchange)))
 
     @classmethod
-    def of_call(cls, view: CardView) -> Self:
+    def of_call(cls, view: CardView, typed: str) -> Self:
         """Show all arguments of a tool call."""
-        return cls(visible_line(view.request.tool), call_text(view), is_call=True)
+        return cls(visible_line(view.request.tool), call_text(view), typed=typed)
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="full-view", classes="-call" if self._is_call else ""):
+        with Vertical(id="full-view", classes="-call" if self._typed else ""):
             yield Static(self._title, id="full-view-title", markup=False)
             yield FullText(self._text.rstrip("\n"))
             if self._note:
@@ -80,6 +81,13 @@ class FullViewScreen(Dialog[None]):
 
     def action_copy(self) -> None:
         self.query_one(FullText).action_copy()
+
+    def on_key(self, event: events.Key) -> None:
+        meaning = keymap_of(self).by_key(Scope.VIEW).get(event.key)
+        if self._typed and event.is_printable and event.character and meaning is None:
+            event.stop()
+            self.write_below(self._typed + event.character)
+            _ = self.dismiss()
 
     def on_resize(self, event: events.Resize) -> None:
         """Let the text grow to nine tenths of the screen, with all that stands around it."""

@@ -120,11 +120,12 @@ class ApprovalCard(Vertical, can_focus=True):
             self.by = by
 
     class FullView(Message):
-        """The person wants to see the request in full."""
+        """The person wants to see the request in full; `typed` may be the beginning of a text."""
 
-        def __init__(self, view: CardView) -> None:
+        def __init__(self, view: CardView, typed: str) -> None:
             super().__init__()
             self.view = view
+            self.typed = typed
 
     class EditWanted(Message):
         """The person wants to edit the arguments, and allow that."""
@@ -339,7 +340,7 @@ class ApprovalCard(Vertical, can_focus=True):
             case "deny_because":
                 self._write(view, Writing.REASON)
             case "full_view":
-                self.post_message(self.FullView(view))
+                self.post_message(self.FullView(view, self._guard.take_typed()))
 
     def _send(self, view: CardView, answer: Answer) -> None:
         self.arm()

@@ -10,6 +10,7 @@ from textual import events
 
 from genie_tui.commands.keymap import OF_WIDGETS
 from genie_tui.commands.keys import Scope
+from genie_tui.screens.dialogs.full_view import FullViewScreen
 from genie_tui.widgets.approvals.card import WRITING
 from genie_tui.widgets.approvals.key_guard import KeyGuard, Use, key_use
 from genie_tui.widgets.composer.composer import Composer
@@ -152,4 +153,19 @@ async def test_paste_at_card_goes_to_composer(joined: ScriptedJoinedRoom) -> Non
         pilot.app.post_message(events.Paste("nd\nsales"))
         await until(pilot, lambda: screen.query_one(Composer).draft == "and\nsales")
         clock.rest()
+        assert joined.answers == []
+
+
+async def test_sentence_at_full_view_goes_to_composer(joined: ScriptedJoinedRoom) -> None:
+    clock = HandClock()
+    joined.ask("write_file", path="a.txt")
+    async with in_room(joined, clock=clock) as (screen, pilot):
+        await pilot.press("ctrl+g")
+        await until(pilot, lambda: card(screen).has_focus)
+        clock.rest(1.5)
+        await pilot.press("v")
+        await until(pilot, lambda: isinstance(pilot.app.screen, FullViewScreen))
+        await pilot.press(*"iews")
+        await until(pilot, lambda: screen.query_one(Composer).draft == "views")
+        assert pilot.app.screen is screen
         assert joined.answers == []
