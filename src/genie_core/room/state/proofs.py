@@ -187,8 +187,8 @@ def _flaw_of_author(
         case _ if isinstance(body, _STEPS):
             signed, number = body, body.message
             exchange = state.meant(number, event.seq) if elsewhere else state.exchanges.get(number)
-            if exchange is None:  # its message is no longer known
-                return NO_MESSAGE if elsewhere else ""
+            if exchange is None:
+                return NO_MESSAGE
             if isinstance(body, MessageEdited | MessageDeleted) and exchange.author != event.by:
                 return NOT_AUTHOR
             if not isinstance(body, MessageDeleted | ReactionChanged) and (

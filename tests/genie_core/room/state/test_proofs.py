@@ -17,6 +17,7 @@ from genie_core.room.protocol.events import (
     MemberJoined,
     MemberLeft,
     MemberModerated,
+    MessageDeleted,
     MessageEdited,
     MessagePosted,
     PreferencesChanged,
@@ -28,8 +29,10 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.security.founding import found_room, room_id
 from genie_core.room.security.signing import PREVIOUS_BYTES
+from genie_core.room.state import room_state
 from genie_core.room.state.proofs import (
     GAP,
+    NO_MESSAGE,
     NOT_FIT,
     NOT_FOUNDED,
     NOT_HEIR,
@@ -199,6 +202,25 @@ def test_a_host_can_not_record_an_earlier_change_again() -> None:
         log.take(again)
         assert log.state.doubt_of(again.seq) == REPEATED
     assert (exchange.text, exchange.reactions) == ("no", {})
+
+
+@pytest.mark.parametrize(
+    "body", [MessageEdited(0, "forged"), MessageDeleted(0), AnswerPosted(0, "forged")]
+)
+def test_entry_about_forgotten_message_is_unproven(
+    monkeypatch: pytest.MonkeyPatch, body: MessageEdited | MessageDeleted | AnswerPosted
+) -> None:
+    """Its signature can't be checked any more, and no host records one."""
+    monkeypatch.setattr(room_state, "WINDOW", 2)
+    log = founded("bob")
+    first = log.add("bob", MessagePosted("first", "hello"))
+    for number in range(4):
+        log.add("bob", MessagePosted(str(number), "hello"))
+    assert first.seq not in log.state.exchanges
+    body = replace(body, message=first.seq)
+    forged = Event(log.state.head + 1, 9.0, "bob", body, log.state.link)
+    log.take(forged)
+    assert log.state.doubts == {forged.seq: NO_MESSAGE}
 
 
 def test_a_host_can_not_record_changes_in_another_order() -> None:
