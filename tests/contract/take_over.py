@@ -259,7 +259,7 @@ async def _found(folder: Path) -> tuple[str, Invite]:
         await store.aclose()
 
 
-def _approved(dialer: Dialer, _claim: Claim) -> bool:
+async def _approved(dialer: Dialer, _claim: Claim) -> bool:
     dialer.approve()
     return True
 
