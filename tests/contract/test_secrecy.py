@@ -94,6 +94,13 @@ def frames(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     return sent
 
 
+async def files_in(folder: Path) -> list[Path]:
+    """All files, once the closed room is indexed."""
+    while any(folder.rglob("search.sqlite3-journal")):
+        await asyncio.sleep(0.02)
+    return [file for file in folder.rglob("*") if file.is_file()]
+
+
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("runtime", ["pydantic-ai", "openai-agents"])
 async def test_a_secret_that_everybody_repeats_is_nowhere_to_be_found(
@@ -169,9 +176,7 @@ async def test_a_secret_that_everybody_repeats_is_nowhere_to_be_found(
     assert_nowhere([repr((ear.deltas, ear.progress, ear.notices, ear.engines))])
     assert HIDDEN.encode() in b"".join(frames)
     assert_nowhere(frame.decode() for frame in frames)
-    while any(tmp_path.rglob("search.sqlite3-journal")):  # the closed room is being indexed
-        await asyncio.sleep(0.02)
-    files = [file for file in tmp_path.rglob("*") if file.is_file()]
+    files = await files_in(tmp_path)
     names = {file.name for file in files}
     assert {"events.jsonl", "genie-tui.log", "secrets.json"} <= names
     own = locations.secrets / SHARED / "secrets.json"
@@ -240,7 +245,7 @@ async def test_what_a_provider_says_is_shown_to_the_owner_and_nobody_else(
             await ann.leave()
     told = [repr((ear.events, ear.deltas, ear.progress, ear.notices, ear.engines))]
     told += [frame.decode() for frame in frames]
-    files = [file for file in tmp_path.rglob("*") if file.is_file()]
+    files = await files_in(tmp_path)
     own = {locations.log_file, locations.secrets / SHARED / "secrets.json"}
     assert any(file.name == "events.jsonl" for file in files)
     for file in files:

@@ -39,6 +39,8 @@ def check_config(config: AssistantConfig, keys: Mapping[str, str]) -> None:
     report errors before it opens a room.
     """
     check_essentials(config, keys)
+    check_choice(config.fallback, keys, config.runtime)
+    check_choice(config.summary, keys)
     for spec in config.agents:
         for check in agent_checks(config, spec, keys):
             check()

@@ -44,7 +44,7 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
 
 @pytest.fixture
 def good(shell: Shell) -> SavedSession:
-    log = founded("bob")
+    log = founded("bob", listed=False)
     log.says("bob")
     return saved(shell.locations.sessions, log.events)
 
@@ -52,7 +52,7 @@ def good(shell: Shell) -> SavedSession:
 @pytest.fixture
 def bad(shell: Shell) -> SavedSession:
     """A session in which the host changed what bob wrote."""
-    log = founded("bob")
+    log = founded("bob", listed=False)
     said = log.next("bob", MessagePosted("m", "I owe 100", "bob"))
     log.take(replace(said, body=MessagePosted("m", "I owe 900\x1b[2J", "bob")))
     return saved(shell.locations.sessions, log.events)
