@@ -96,7 +96,7 @@ def frames(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
 
 async def files_in(folder: Path) -> list[Path]:
     """All files, once the closed room is indexed."""
-    while any(folder.rglob("search.sqlite3-journal")):
+    while any(folder.rglob("search.sqlite3-*")):
         await asyncio.sleep(0.02)
     return [file for file in folder.rglob("*") if file.is_file()]
 

@@ -75,7 +75,7 @@ def test_a_fallback_is_checked_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
     config = AssistantConfig(
         model="openai:gpt-4o", fallback=ModelChoice("anthropic:claude-sonnet-4-6")
     )
-    assert any("ANTHROPIC_API_KEY" in problem for problem in build_assistant(config).problems)
+    assert any("ANTHROPIC_API_KEY" in notice for notice in build_assistant(config).notices)
 
 
 def test_options_become_settings_of_both_libraries() -> None:
