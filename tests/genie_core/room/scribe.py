@@ -52,7 +52,7 @@ FIELDS: Final[dict[str, Dict]] = {
         "founding": None,
         "signature": "",
     },
-    "suspended": {"reason": "", "heir": "", "deed": None, "signature": ""},
+    "suspended": {"reason": "", "heir": "", "deed": None, "by_heir": False, "signature": ""},
     "heirs": {
         "heirs": [],
         "anyone": False,
@@ -489,6 +489,8 @@ class Chain:
                     host = body["key"]
                 case "hosted":
                     return False
+                case "suspended" if body.get("by_heir"):
+                    pass
                 case "suspended" if body.get("deed") and (host == head or is_recovered):
                     hand_over(body["deed"]["key"])
                 case "heirs" if body.get("issue", 0) >= lists.get(signer, (0, []))[0]:

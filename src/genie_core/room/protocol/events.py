@@ -151,12 +151,14 @@ class HostStarted(Body, tag="hosted", frozen=True):
 class RoomSuspended(Body, tag="suspended", frozen=True):
     """The host closed the room properly.
 
-    `heir` hosts next, at the addresses in `deed`; empty if no member does.
+    `heir` hosts next, at the addresses in `deed`; empty if no member does. `by_heir`: the host was
+    not the head of the order, so the order stays as it is.
     """
 
     reason: str = ""
     heir: str = ""
     deed: HostRecord | None = None
+    by_heir: bool = False
     signature: bytes = b""
 
 

@@ -445,7 +445,9 @@ class Room:
             return
         reason = whole_text(reason, REASON_CHARS)
         heir, deed = self._moderation.hand_over(now)
-        self.log.record(ROOM, RoomSuspended(reason, heir, deed), now)
+        succession = self.state.succession
+        by_heir = deed is not None and succession.host != succession.principal
+        self.log.record(ROOM, RoomSuspended(reason, heir, deed, by_heir), now)
         last = self.log.durable if self.log.refusal else self.log.head
         self._closed = "the host suspended the room" + (f": {reason}" if reason else "")
         for peer in self.peers:

@@ -119,7 +119,9 @@ class Succession(msgspec.Struct, frozen=True):
                 is_first = not self.principal or (self.is_open and key not in self.order)
                 principal = key if is_first else self.principal
                 return msgspec.structs.replace(self, host=key, principal=principal)
-            case RoomSuspended(deed=deed) if deed is not None and self.host == self.principal:
+            case RoomSuspended(deed=deed, by_heir=False) if (
+                deed is not None and self.host == self.principal
+            ):
                 return self._handed_to(deed.key)
             case HeirsChanged() as changed:
                 return self._with_heirs(self.host, changed, keys)
@@ -129,7 +131,7 @@ class Succession(msgspec.Struct, frozen=True):
 
     def _after_recovered(self, event: Event, keys: Mapping[str, str]) -> "Succession":
         match event.body:
-            case RoomSuspended(deed=deed) if deed is not None:
+            case RoomSuspended(deed=deed, by_heir=False) if deed is not None:
                 return self._handed_to(deed.key)
             case HeirsChanged() as changed if key := keys.get(fold_name(event.by), ""):
                 is_later = changed.issue > self.heirs.get(key, Heirs()).issue
@@ -290,7 +292,7 @@ def is_recovered(before: Succession, event: Event, room: str, keys: Mapping[str,
     """
     told = event.told
     match told.body:
-        case RoomSuspended(deed=deed) as body if deed is not None and told is not event:
+        case RoomSuspended(deed=deed, by_heir=False) as body if deed and told is not event:
             return is_signed(before.principal, room, body, told.parent)
         case HeirsChanged() as body if told is not event and is_fit(body):
             key = keys.get(fold_name(told.by), "")

@@ -398,6 +398,23 @@ def test_returned_handover_is_not_shown_again() -> None:
         assert not view_of(log.state).outranks(shown, identity("bob").key)
 
 
+def test_handover_by_an_heir_never_moves_the_order() -> None:
+    """Also if that heir comes first later, and a member brings it back or a host shows it."""
+    log = founded("bob", "cleo")
+    log.add("", handed_over(log, "bob"))
+    log.hosts("bob")
+    log.names("ann", "cleo")
+    branch = log.fork()
+    branch.hosts("ann")
+    end = branch.add("", replace(handed_over(branch, "cleo"), by_heir=True))
+    log.add("", handed_over(log, "ann"))
+    log.hosts("ann")
+    start = log.fork().hosts("cleo")
+    assert not view_of(log.state).outranks((*log.shown, end, start), identity("cleo").key)
+    recovered(log, end)
+    assert names_of(log)[0] == "ann"
+
+
 def test_handover_after_a_return_counts() -> None:
     log = founded("bob", "cleo")
     log.add("", handed_over(log, "bob"))
