@@ -46,6 +46,7 @@ from genie_core.room.protocol.errors import NotAnHeir, Unreachable
 from genie_core.room.protocol.events import Event, Kind, MessageDeleted, MessageEdited
 from genie_core.room.protocol.names import check_name, check_new_name, fold_name
 from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.succession import above
 from genie_core.sessions.fork import continued
 from genie_core.sessions.search.background import BackgroundIndexing
 from genie_core.sessions.session import SavedSession
@@ -79,8 +80,8 @@ class StillHosted(OtherWay):
     ) -> None:
         title, host = saved.metadata.shown_title, found.host or saved.metadata.host
         text = (
-            f"{host} hosts “{title}” right now. If you host it as well, there are two rooms until "
-            "one of you joins the other: people see only what is said at their own host."
+            f"{host} hosts “{title}” right now, and comes before you in the order of its hosts. If you "
+            "host it as well, the others stay there, and your program joins them."
         )
         join = RejoinRoom(saved.id, found.addresses, found.pin, unsent=opening.unsent)
         super().__init__(
@@ -319,14 +320,17 @@ class RoomOpener:
     async def _find_host(
         self, saved: SavedSession, opening: ResumeRoom | ContinueRoom, on_event: OnEvent
     ) -> None:
-        """Report the copy, and raise `StillHosted` if a host that the copy knows answers."""
+        """Report the copy, and raise `StillHosted` if a host who comes first answers.
+
+        One who comes later gives way, so this person hosts at once.
+        """
         me = self._named_for(saved, opening).name
         state, copy = await asyncio.to_thread(self._read_copy, saved, me)
         on_event(copy)
         network = not self._person.settings.local
         identity = await self._person.called(saved.metadata.owner).identity()
         found = await host_of(saved, state, identity.key, network=network)
-        if found is not None:
+        if found is not None and identity.key not in above(state.succession.order, found.key):
             raise StillHosted(saved, found, opening)
 
     def _read_copy(self, saved: SavedSession, me: str) -> tuple[RoomState, CopyRead]:

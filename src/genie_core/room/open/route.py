@@ -90,11 +90,12 @@ def route_back(saved: SavedSession, found: Sequence[str] = (), pin: str = "") ->
 
 @dataclass(frozen=True, slots=True)
 class HostFound:
-    """The present host; `host` is empty if only the certificate is known."""
+    """The present host and their proven key; `host` is the name, empty if it is not known."""
 
     addresses: tuple[str, ...]
     pin: str
     host: str = ""
+    key: str = ""
 
 
 async def host_of(
@@ -128,8 +129,9 @@ async def _look_where_it_was(saved: SavedSession, state: RoomState, key: str) ->
     addresses = tuple(dict.fromkeys(each for each in (record.address, *record.addresses) if each))
     claim = await ask_host(record.id, record.pin, addresses, key, LOOK)
     hosts = KnownHosts(lambda: state, (record.pin, state.pin))
-    is_right = claim is not None and hosts.accepts(claim)
-    return HostFound(addresses, record.pin, record.host) if is_right else None
+    if claim is None or not hosts.accepts(claim):
+        return None
+    return HostFound(addresses, record.pin, record.host, claim.key)
 
 
 async def _look_around(state: RoomState, key: str, within: float) -> HostFound | None:
@@ -159,7 +161,7 @@ async def _first_answering(
                 asked.add(known)
                 claim = await ask_signer(state.room, deed, addresses, key)
                 if claim is not None and KnownHosts(lambda: state).accepts(claim):
-                    return HostFound(addresses, deed.pin, deed.host)
+                    return HostFound(addresses, deed.pin, deed.host, deed.key)
         await changed.wait()
 
 

@@ -14,8 +14,9 @@ from tests.ports import free_port
 
 from genie_core.room.client.model import ConnectionState, NextStep
 from genie_core.room.open.continuation import MayContinue
-from genie_core.room.open.opener import RoomOpener
+from genie_core.room.open.opener import RoomOpener, StillHosted
 from genie_core.room.open.requests import JoinRoom, NewRoom, RejoinRoom, ResumeRoom, after_parting
+from genie_core.room.open.route import HostFound
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.errors import OtherHost
 from genie_core.sessions.catalog import Catalog
@@ -121,6 +122,26 @@ async def test_second_heir_gives_way_to_the_first(tmp_path: Path, often: None) -
             assert cleo.ended.next_step is NextStep.REJOIN
             assert "ben hosts this room" in cleo.ended.text
         assert ben.connection.state is ConnectionState.ONLINE
+
+
+async def test_earlier_host_resumes_without_a_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    b, c = tmp_path / "b", tmp_path / "c"
+    async with three(tmp_path) as ann:
+        keys = {name: person.key for name, person in ann.state.people.items()}
+    found: list[HostFound] = []
+
+    async def answers(*_: object, network: bool) -> HostFound:
+        return found[-1]
+
+    monkeypatch.setattr("genie_core.room.open.opener.host_of", answers)
+    found.append(HostFound(("127.0.0.1:1",), "p" * 43, "ben", keys["ben"]))
+    with pytest.raises(StillHosted, match="hosted by ben right now"):
+        await RoomOpener("cleo", LOCAL, places(c)).enter(ResumeRoom(copy_of(c).id), Ear())
+    found.append(HostFound(("127.0.0.1:1",), "p" * 43, "cleo", keys["cleo"]))
+    async with joined("ben", ResumeRoom(copy_of(b).id), b) as (ben, _):
+        assert ben.state.host == "ben"
 
 
 async def test_member_who_is_no_heir_cannot_host(tmp_path: Path) -> None:
