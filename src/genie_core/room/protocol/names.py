@@ -99,6 +99,14 @@ def check_name(raw: str) -> str:
     return name
 
 
+def is_name(text: str) -> bool:
+    """Whether a person can have exactly this name."""
+    try:
+        return check_name(text) == text
+    except InvalidName:
+        return False
+
+
 def fold_name(name: str) -> str:
     """Return the form in which two names that a reader could confuse are equal.
 

@@ -3,7 +3,7 @@
 from typing import Final
 
 from genie_core.room.protocol.codec import event_mark, normal, size_of, survives
-from genie_core.room.protocol.errors import FrameError, InvalidName
+from genie_core.room.protocol.errors import FrameError
 from genie_core.room.protocol.events import (
     AnswerPosted,
     ApprovalRequested,
@@ -28,7 +28,7 @@ from genie_core.room.protocol.frames import (
     Refusal,
 )
 from genie_core.room.protocol.limits import Limits
-from genie_core.room.protocol.names import check_name, fold_name, is_blank
+from genie_core.room.protocol.names import fold_name, is_blank, is_name
 from genie_core.room.server.handlers import TOO_MUCH, is_reaction
 from genie_core.room.server.log_window import UNREADABLE, LogWindow
 from genie_core.room.server.peers import Peer, PeerRegistry
@@ -141,7 +141,7 @@ class EventRecovery:
             return False
         if isinstance(body, RoomSuspended):
             return body.deed is not None and is_fit(body)
-        if not _is_name(event.by):
+        if not is_name(event.by):
             return False
         if isinstance(body, HeirsChanged):
             return body.issue > 0 and is_fit(body)
@@ -160,7 +160,7 @@ class EventRecovery:
         if isinstance(body, MemberModerated):
             names = {body.name, body.asked_by} - {""}  # in other rooms, no measure gives that role
             gives = body.role == "host" and state.founding is None
-            return bool(body.name) and all(map(_is_name, names)) and not gives
+            return bool(body.name) and all(map(is_name, names)) and not gives
         try:
             return normal(body, self._limits.frame_bytes) == body
         except FrameError:
@@ -180,11 +180,3 @@ class EventRecovery:
             if exchange is not None and exchange.is_deleted:
                 return False
         return self._log.event(event.seq) != event
-
-
-def _is_name(by: str) -> bool:
-    """Whether a person of this name could have joined."""
-    try:
-        return check_name(by) == by
-    except InvalidName:
-        return False

@@ -30,7 +30,7 @@ from genie_core.room.protocol.events import (
     SignedBody,
     UnreadableEvent,
 )
-from genie_core.room.protocol.names import fold_name
+from genie_core.room.protocol.names import fold_name, is_name
 from genie_core.room.security.founding import is_founding_of
 from genie_core.room.security.sealing import without_content
 from genie_core.room.security.signing import PREVIOUS_BYTES, About, is_signed
@@ -151,6 +151,8 @@ def flaw_of_recovered(state: "RoomState", event: Event) -> str:
 
 
 def _flaw_of_host(state: "RoomState", event: Event, started: HostStarted) -> str:
+    if not is_name(started.host):
+        return NOT_FIT
     founding = started.founding
     if founding is not None:
         is_own = founding.key == started.key and founding.before == state.room

@@ -250,6 +250,15 @@ def test_open_log_lets_no_member_begin_now() -> None:
     assert list(other.state.doubts) == [other.state.head]
 
 
+@pytest.mark.parametrize("name", ["", "e\x1b[2Jve", "e\u202eve", "eve "])
+def test_host_has_a_name_that_a_person_can_have(name: str) -> None:
+    log = founded("bob")
+    log.names("eve")  # whom this log has not met
+    log.take(log.next("", HostStarted(name, key=identity("eve").key), signer="eve"))
+    assert list(log.state.doubts) == [log.state.head]
+    assert log.state.host == "ann"
+
+
 # -- two hosts at once
 
 
