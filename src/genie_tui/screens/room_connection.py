@@ -65,7 +65,7 @@ class ConnectionDisplay:
         how = "/host" if key == "/host" else f"{key} or /host"
         if not cannot_take_over(joined):
             context.banner.offer(
-                f"{host} is away, and you are an heir, so you may host the room: {how} goes on with it "
+                f"{host} is away, and you may host the room as an heir: {how} goes on with it "
                 "from your copy."
             )
         elif context.clock() - context.away_since >= GONE and not cannot_continue(joined):
