@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import agents
 from agents import Model, ModelResponse, OpenAIChatCompletionsModel
+from agents.exceptions import _mark_error_to_drain_stream_events
 from agents.retry import ModelRetryAdvice, ModelRetryAdviceRequest
 from openai import OpenAIError
 from openai.types.responses import (
@@ -128,8 +129,11 @@ class ObservedOpenAIModel(Model):
                     raise
                 yield _whole(await self.get_response(**options))
                 return
-            except OpenAIError as error:
-                if follower.began or not await self._gives_way(error, items):
+            except Exception as error:
+                # so that the SDK passes on the text that came before
+                _mark_error_to_drain_stream_events(error)
+                is_ours = isinstance(error, OpenAIError) and not follower.began
+                if not (is_ours and await self._gives_way(error, items)):
                     raise
             else:
                 return
