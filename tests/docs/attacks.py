@@ -1,6 +1,5 @@
-"""The rows about attacks in docs/approvals.md: `python -m tests.docs.attacks` prints them."""
+"""The rows about attacks in docs/approvals.md."""
 
-import sys
 from collections.abc import Iterator
 
 from tests.genie_core.room.engine.test_attacks import GRANTS, MIXED, SPELLING, Call
@@ -13,15 +12,15 @@ LONGEST = 60
 OUTCOMES = {"runs": "runs, as it should", "asks": "asked about", "denied": "denied"}
 
 
-def rows() -> Iterator[str]:
-    """Yield the rows, by the lists of `test_attacks`."""
+def rows() -> Iterator[list[str]]:
+    """Yield the rows, by the lists of `test_attacks`, each as its cells."""
     for name, rules, call, outcome in SPELLING:
-        yield f"| {name} | {_rules(rules)} | {_call(call)} | {OUTCOMES[outcome]} |"
+        yield [name, _rules(rules), _call(call), OUTCOMES[outcome]]
     for name, first, then, outcome in GRANTS:
-        yield f"| {name} | {_allowed(first)} | {_call(then)} | {OUTCOMES[outcome]} |"
+        yield [name, _allowed(first), _call(then), OUTCOMES[outcome]]
     for name, rules, before, call, outcome in MIXED:
         earlier = "; ".join([_rules(rules)] * bool(rules) + [_call(each) for each in before])
-        yield f"| {name} | {earlier or 'nothing'} | {_call(call)} | {OUTCOMES[outcome]} |"
+        yield [name, earlier or "nothing", _call(call), OUTCOMES[outcome]]
 
 
 def _rules(rules: tuple[Rule, ...]) -> str:
@@ -53,8 +52,4 @@ def _call(call: Call) -> str:
 def _value(value: object) -> str:
     text = value if isinstance(value, str) else repr(value)
     text = text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
-    return text.replace("\n", "⏎").replace("|", "\\|").replace("`", "'")
-
-
-if __name__ == "__main__":
-    sys.stdout.write("\n".join(rows()) + "\n")
+    return text.replace("\n", "⏎").replace("`", "'")

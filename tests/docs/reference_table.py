@@ -15,9 +15,10 @@ from collections.abc import Callable, Container, Iterable, Iterator
 from importlib import import_module
 from typing import Any, Final
 
-_CELLS: Final = re.compile(r"(?<!\\)\|")
+from tests.docs.pages import rows as read_rows
+
 _CODE: Final = re.compile(r"`([^`]+)`")
-_TEST: Final = re.compile(r"`([\w/]+\.py::[\w:]+)`")
+_TEST: Final = re.compile(r"`([\w/]+\.py)` `([\w:]+)`")
 _CLAIM: Final = re.compile(
     r"^(abstract )?(static )?(class|async def|def|property|attribute|alias) "
 )
@@ -25,9 +26,8 @@ _CLAIM: Final = re.compile(
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """One line of a table: what is documented, where it is here, and the tests that show it."""
+    """One row: the documented name, its place here, and the tests that show it."""
 
-    line: int
     claim: str
     here: str
     tests: list[str]
@@ -39,25 +39,22 @@ class Row:
 
 
 def rows(page: str) -> Iterator[Row]:
-    """Read the tables of the page; their heads and rules are left out."""
-    for number, text in enumerate(page.splitlines(), start=1):
-        if not text.startswith("|") or set(text) <= set("|- "):
-            continue
-        cells = [cell.strip().replace("\\|", "|") for cell in _CELLS.split(text)[1:-1]]
-        if cells[0] in {"documented", "guarantee", "difference"}:
-            continue
-        claim, *rest = cells
-        here = _only_code(rest.pop(0)) if len(cells) == 4 else ""
-        shown, note = rest
-        yield Row(number, _only_code(claim) or claim, here, _TEST.findall(shown), note)
+    """Read all lists of the page."""
+    for claim, here, shown, note in read_rows(page, "documented"):
+        yield _row(claim, here, shown, note)
+    for first in ("guarantee", "difference"):
+        for claim, shown, note in read_rows(page, first):
+            yield _row(claim, "", shown, note)
+
+
+def _row(claim: str, here: str, shown: str, note: str) -> Row:
+    tests = ["::".join(each) for each in _TEST.findall(shown)]
+    return Row(_only_code(claim) or claim, _only_code(here), tests, note)
 
 
 def problems(table: Iterable[Row], tests: Container[str]) -> list[str]:
-    """Say what is wrong in which line; `tests` are those there are, as `path::name`."""
-    found = []
-    for row in table:
-        found += [f"line {row.line}: {what}" for what in _problems(row, tests)]
-    return found
+    """Name the faults of each row; `tests` are the existing ones, as `path::name`."""
+    return [f"{row.claim}: {fault}" for row in table for fault in _problems(row, tests)]
 
 
 def _problems(row: Row, tests: Container[str]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The log in docs/session-format.md: an event of each type, as a host records and people sign them.
+"""The log docs/session-format.jsonl: an event of each type, as a host records and people sign them.
 
 `PYTHONPATH=src:. python -m tests.docs.sample_log` prints its lines.
 """

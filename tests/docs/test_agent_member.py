@@ -5,6 +5,8 @@ import re
 import tomllib
 from pathlib import Path
 
+from tests.docs.pages import DOCS, one_line, rows
+
 from genie_core.room.mcp.member import LONGEST_WAIT, MOST_LINES, SEARCHED, AgentMember
 from genie_core.room.mcp.messages import MOST_CHARS
 from genie_core.room.mcp.server import INSTRUCTIONS, build_server
@@ -13,19 +15,15 @@ from genie_core.room.protocol.limits import AGENT_BURST, AGENT_PER_MINUTE, AGENT
 from genie_core.settings.locations import Locations
 from genie_tui.cli.options import parse
 
-_, _, REST = (
-    (Path(__file__).parents[2] / "docs/agents.md")
-    .read_text()
-    .partition("\n## An agent as a member of the room\n")
-)
+_, _, REST = (DOCS / "agents.md").read_text().partition("\n## An agent as a member of the room\n")
 PAGE = REST.partition("\n## ")[0]
 
 
 async def test_every_tool_and_resource_is_described(tmp_path: Path) -> None:
     opener = agent_opener("bot", Locations(tmp_path, tmp_path, tmp_path))
     server = build_server(AgentMember(":7654", opener, tmp_path))
-    told = set(re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE))
-    assert told == {tool.name for tool in await server.list_tools()}
+    named = {tool.strip("`") for tool, _ in rows(PAGE, "tool")}
+    assert named == {tool.name for tool in await server.list_tools()}
     for resource in await server.list_resources():
         assert f"`{resource.uri}`" in PAGE
     for template in await server.list_resource_templates():
@@ -33,7 +31,7 @@ async def test_every_tool_and_resource_is_described(tmp_path: Path) -> None:
 
 
 def test_the_numbers_are_those_of_the_code() -> None:
-    text = " ".join(PAGE.split())
+    text = one_line(PAGE)
     for words in (
         f"at most {MOST_LINES}, and {MOST_CHARS:,} characters",
         f"among the last {SEARCHED:,} entries",

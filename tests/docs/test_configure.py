@@ -10,6 +10,8 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.docs import pages
+from tests.docs.pages import DOCS
 
 from genie_core.assistant.agents import roles_of
 from genie_core.assistant.errors import UnknownPart
@@ -35,7 +37,6 @@ from genie_tui.cli.options import parser
 from genie_tui.commands.keys import Scope
 from genie_tui.commands.registry import all_actions, slash_commands
 
-DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "configure.md").read_text()
 EXAMPLE = DOCS / "settings.example.toml"
 
@@ -54,12 +55,8 @@ CODE = re.compile(r"`([^`\n]+)`")
 
 
 def rows(heading: str) -> dict[str, list[str]]:
-    """The rows of the table whose first column is headed so, by what that column names."""
-    _, found, rest = PAGE.partition(f"\n| {heading} |")
-    assert found, f"there is no table of {heading}s"
-    _heading, _rule, *lines = rest.partition("\n\n")[0].splitlines()
-    cells = ([each.strip() for each in line.strip("|").split(" | ")] for line in lines)
-    return {each[0].strip("`"): each for each in cells}
+    """Return the rows below this heading by the names in their first cells."""
+    return {each[0].strip("`"): each for each in pages.rows(PAGE, heading)}
 
 
 def fences(language: str) -> list[str]:

@@ -5,6 +5,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from tests.docs.pages import DOCS, one_line, rows
 
 from genie_core.agent.provider.acp.errors import AgentProgramFailed
 from genie_core.agent.provider.acp.process import START_SECONDS
@@ -14,21 +15,17 @@ from genie_core.settings.load import load_settings
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import assistant_config
 
-_, _, REST = (
-    (Path(__file__).parents[2] / "docs/agents.md")
-    .read_text()
-    .partition("\n## An installed agent answers for you\n")
-)
+_, _, REST = (DOCS / "agents.md").read_text().partition("\n## An installed agent answers for you\n")
 PAGE = REST.partition("\n## ")[0]
 TOML = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
 
 
 def test_every_known_program_has_its_recipe() -> None:
-    rows = re.findall(r"^\| `(\w+)` \| `([^`]+)` \| (.+?) \| (.+?) \|$", PAGE, re.MULTILINE)
-    assert [(name, command) for name, command, _, _ in rows] == [
-        (each.name, " ".join(each.command)) for each in KNOWN_PROGRAMS
+    recipes = rows(PAGE, "`agent`")
+    assert [(name, command) for name, command, _, _ in recipes] == [
+        (f"`{each.name}`", f"`{' '.join(each.command)}`") for each in KNOWN_PROGRAMS
     ]
-    for each, (_, _, install, login) in zip(KNOWN_PROGRAMS, rows, strict=True):
+    for each, (_, _, install, login) in zip(KNOWN_PROGRAMS, recipes, strict=True):
         told = [*re.findall(r"`([^`]+)`", install), *re.findall(r"\((https[^)]+)\)", install)]
         assert each.install.endswith(told[0])
         (command,) = re.findall(r"`([^`]+)`", login)
@@ -49,8 +46,8 @@ def test_the_settings_load(place: int, tmp_path: Path) -> None:
 
 
 def test_the_errors_are_those_of_the_program() -> None:
-    _, _, rows = PAGE.partition("### When it doesn't work")
-    told = re.findall(r"^\| \*(.+?)\* \|", rows, re.MULTILINE)
+    seen = [symptom for symptom, _ in rows(PAGE, "what you see")]
+    told = [each.strip("*") for each in seen if each.startswith("*")]
     errors = [
         str(AgentProgramFailed(kind, "x"))
         for kind in ("missing", "login", "hang", "version", "ended")
@@ -58,4 +55,4 @@ def test_the_errors_are_those_of_the_program() -> None:
     assert str(MissingProgram("x", "agent")).find(told[0]) > 0
     for words, error in zip(told, errors, strict=False):
         assert words in error
-    assert f"{START_SECONDS:.0f} seconds" in " ".join(PAGE.split())
+    assert f"{START_SECONDS:.0f} seconds" in one_line(PAGE)

@@ -1,7 +1,7 @@
 """What the page about the network says of limits, bounds, commands and files is so."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from cryptography.exceptions import InvalidSignature
 from msgspec.structs import replace
+from tests.docs.pages import ROOT, rows
 from tests.docs.sample_log import sample_lines
 from tests.genie_core.room.founded import founded
 
@@ -24,22 +25,12 @@ from genie_core.storage.blobs import BLOBS_NAME
 from genie_tui.cli.options import parser
 from genie_tui.commands.registry import slash_commands, slash_help
 
-ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/lan.md").read_text()
 README = (ROOT / "README.md").read_text()
 
 UNITS = {"KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
 CODE = re.compile(r"`([^`\n]+)`")
 NOT_OURS = {"ssh -L"}
-
-
-def rows(page: str, first: str) -> Iterator[list[str]]:
-    """The rows of the table whose first column is headed so."""
-    _, found, rest = page.partition(f"\n| {first} |")
-    assert found, f"there is no table of {first}s"
-    _heading, _rule, *lines = rest.partition("\n\n")[0].splitlines()
-    for line in lines:
-        yield [cell.strip() for cell in line.strip("|").split("|")]
 
 
 def number(text: str) -> float:

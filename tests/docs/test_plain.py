@@ -1,13 +1,15 @@
 """What docs/plain.md says of a room in lines is so."""
 
 import re
-from pathlib import Path
+
+from tests.docs.pages import DOCS, one_line, rows
 
 from genie_tui.cli.main import PIPE_CLOSED
 from genie_tui.cli.plain import chat, say
 from genie_tui.cli.plain.output import MARK
 
-PAGE = (Path(__file__).parents[2] / "docs" / "plain.md").read_text()
+PAGE = (DOCS / "plain.md").read_text()
+WORDS = one_line(PAGE)
 
 
 def test_the_page_and_the_help_name_the_same_commands() -> None:
@@ -17,8 +19,8 @@ def test_the_page_and_the_help_name_the_same_commands() -> None:
 
 
 def test_the_numbers_on_the_page_are_those_of_the_program() -> None:
-    assert f"`{MARK}`" in PAGE
-    assert f"the last {chat.SHOWN} entries" in PAGE
-    assert f"within {say.RECORDED:.0f} seconds" in PAGE
-    assert f"up to {chat.RECORDED:.0f} seconds" in PAGE
-    assert f"| {PIPE_CLOSED} |" in PAGE
+    assert f"`{MARK}`" in WORDS
+    assert f"the last {chat.SHOWN} entries" in WORDS
+    assert f"within {say.RECORDED:.0f} seconds" in WORDS
+    assert f"up to {chat.RECORDED:.0f} seconds" in WORDS
+    assert str(PIPE_CLOSED) in {code for code, _ in rows(PAGE, "exit code")}

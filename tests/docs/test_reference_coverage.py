@@ -46,8 +46,11 @@ def test_the_page_is_read_whole() -> None:
     assert len(guarantees) > 40
 
 
-def row(claim: str, here: str, *, shown_by: str = "test_x.py::test_y", note: str = "") -> str:
-    return f"| `{claim}` | `{here}` | `{shown_by}` | {note} |".replace(" | None", r" \| None")
+SHOWN = ("test_x.py::test_y",)
+
+
+def row(claim: str, here: str = "", *, shown_by: tuple[str, ...] = SHOWN) -> Row:
+    return Row(claim, here, [*shown_by], "")
 
 
 HERE = "genie_core.agent"
@@ -69,11 +72,11 @@ HERE = "genie_core.agent"
         row("attribute name: str", f"{HERE}.AgentInfo.name"),
         row("alias SingleAgentFactoryFn = Callable[[dict[str, str]], Agent]",
             f"{HERE}.SingleAgentFactoryFn"),
-        "| it is kept in order | `test_x.py::test_y` | |",
+        row("it is kept in order"),
     ],
 )  # fmt: skip
-def test_a_true_row_passes(sound: str) -> None:
-    assert problems(rows(sound), {"test_x.py::test_y"}) == []
+def test_a_true_row_passes(sound: Row) -> None:
+    assert problems([sound], SHOWN) == []
 
 
 @pytest.mark.parametrize(
@@ -104,29 +107,43 @@ def test_a_true_row_passes(sound: str) -> None:
         (row("def create_group_reasoner(owner: str, name: str, **kwargs: Any)",
              "genie_core.reasoner.GroupReasonerFactory.create_group_reasoner"), "not name"),
         (row("Agent, of course", f"{HERE}.Agent"), "not written as"),
-        (row("class Agent", f"{HERE}.Agent", shown_by="test_x.py::test_gone"), "no test test_x"),
-        (row("class Agent", f"{HERE}.Agent", shown_by="seen it work"), "no test shows"),
-        ("| it is kept in order | | |", "no test shows"),
-        ("| it is kept in order | `test_x.py::test_gone` | |", "no test test_x"),
+        (row("class Agent", f"{HERE}.Agent", shown_by=("test_x.py::test_gone",)), "no test test_x"),
+        (row("class Agent", f"{HERE}.Agent", shown_by=()), "no test shows"),
+        (row("it is kept in order", shown_by=()), "no test shows"),
+        (row("it is kept in order", shown_by=("test_x.py::test_gone",)), "no test test_x"),
     ],
 )  # fmt: skip
-def test_a_false_row_is_caught(broken: str, complaint: str) -> None:
-    (problem,) = problems(rows(broken), {"test_x.py::test_y"})
-    assert problem.startswith("line 1: ")
+def test_a_false_row_is_caught(broken: Row, complaint: str) -> None:
+    (problem,) = problems([broken], SHOWN)
+    assert problem.startswith(f"{broken.claim}: ")
     assert complaint in problem
 
 
-TABLE = r"""# A page
-| documented | here | shown by | note |
-|---|---|---|---|
-| `def f(a: str \| None)` | `m.f` | `test_a.py::test_1`, `x/test_b.py::TestB::test_2` | n |
-text
+PAGE_OF_THREE = """# A page
+
+*documented — here — shown by — note*
+
+- `def f(a: str | None)` — `m.f` — `test_a.py` `test_1`,
+  `x/test_b.py` `TestB::test_2` — n
+
+*guarantee — shown by — note*
+
+- it is kept in order — `test_a.py` `test_1`
+
+*difference — shown by — reason*
+
+- it is `new` — `test_a.py` `test_1` — r
 """
 
 
-def test_the_lines_of_a_table_become_rows() -> None:
-    tests = ["test_a.py::test_1", "x/test_b.py::TestB::test_2"]
-    assert list(rows(TABLE)) == [Row(4, "def f(a: str | None)", "m.f", tests, "n")]
+def test_the_lists_become_rows() -> None:
+    assert list(rows(PAGE_OF_THREE)) == [
+        Row(
+            "def f(a: str | None)", "m.f", ["test_a.py::test_1", "x/test_b.py::TestB::test_2"], "n"
+        ),
+        Row("it is kept in order", "", ["test_a.py::test_1"], ""),
+        Row("it is `new`", "", ["test_a.py::test_1"], "r"),
+    ]
 
 
 def test_pytest_is_asked_for_the_tests_there_are() -> None:

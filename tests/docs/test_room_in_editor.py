@@ -3,7 +3,8 @@
 import json
 import re
 import shlex
-from pathlib import Path
+
+from tests.docs.pages import DOCS, one_line
 
 from genie_core.room.acp.agent import HISTORY
 from genie_core.room.acp.prompts import QUOTED
@@ -12,16 +13,12 @@ from genie_core.room.engine.effects import ToolEffects
 from genie_core.room.open.visit import LEAVING
 from genie_tui.cli.options import parse
 
-_, _, REST = (
-    (Path(__file__).parents[2] / "docs/agents.md")
-    .read_text()
-    .partition("\n## A room in your editor\n")
-)
+_, _, REST = (DOCS / "agents.md").read_text().partition("\n## A room in your editor\n")
 PAGE = REST.partition("\n## ")[0]
 
 
 def test_the_numbers_and_names_are_those_of_the_code() -> None:
-    text = " ".join(PAGE.split())
+    text = one_line(PAGE)
     options = options_for(ToolEffects(), is_open=True)
     always = next(each.name for each in options if each.option_id == ALWAYS)
     for words in (

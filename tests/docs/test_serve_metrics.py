@@ -5,13 +5,14 @@ from pathlib import Path
 from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
+from tests.docs.pages import DOCS, rows
 from tests.genie_core.serve.test_http import ANYWHERE, Store, ask
 from tests.genie_core.serve.test_service import LOCAL, places, serving
 
 from genie_core.serve.http import serve_ops
 from genie_core.serve.service import Service
 
-PAGE = Path(__file__).parents[2] / "docs" / "serve.md"
+PAGE = DOCS / "serve.md"
 
 
 async def test_the_table_of_metrics_is_complete_and_right(tmp_path: Path) -> None:
@@ -26,10 +27,10 @@ async def test_the_table_of_metrics_is_complete_and_right(tmp_path: Path) -> Non
         for family in families
     }
     page = PAGE.read_text()
-    rows = re.findall(r"^\| `(genie_\w+)` \| (\w+) \|", page, re.MULTILINE)
+    metrics = [(name.strip("`"), kind) for name, kind, *_ in rows(page, "metric")]
     own = {name: kind for name, kind in published.items() if name.startswith("genie_")}
-    assert dict(rows) == own
-    assert len(rows) == len(own)
+    assert dict(metrics) == own
+    assert len(metrics) == len(own)
     process = set(re.findall(r"`(process_\w+)`", page))
     assert process == {name for name in published if name.startswith("process_")}
 
@@ -38,7 +39,7 @@ async def test_the_states_and_labels_that_it_names_exist(tmp_path: Path) -> None
     async with serving(tmp_path) as service, serve_ops(service, ANYWHERE) as ops:
         _, text = await ask(ops, "/metrics")
     values = set(re.findall(r'="(\w+)"', text))
-    table = "".join(re.findall(r"^\| `genie_.*$", PAGE.read_text(), re.MULTILINE))
-    named = set(re.findall(r"`([a-z_]+)`", table)) - {"by", "version", "state", "reason"}
+    cells = " ".join(" ".join(row) for row in rows(PAGE.read_text(), "metric"))
+    named = set(re.findall(r"`([a-z_]+)`", cells)) - {"by", "version", "state", "reason"}
     named = {each for each in named if not each.startswith("genie_")}
     assert named <= values

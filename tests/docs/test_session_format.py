@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 from cryptography.exceptions import InvalidSignature
+from tests.docs.pages import DOCS, one_line, rows
 from tests.docs.sample_log import sample_lines
 
 from genie_core.room.participant.presence import PASSES_NAME
@@ -37,17 +38,9 @@ from genie_core.sessions.view_state import VIEW_NAME, View
 from genie_core.storage.blobs import BLOBS_NAME
 from genie_tui.cli.options import parser
 
-PAGE = (Path(__file__).parents[2] / "docs/session-format.md").read_text()
+PAGE = (DOCS / "session-format.md").read_text()
 CODE = re.compile(r"`([^`\n]+)`")
 BODIES: tuple[type[Body], ...] = typing.get_args(AnyBody)
-
-
-def rows(heading: str) -> list[list[str]]:
-    """The rows of the table whose first column is headed so."""
-    _, found, rest = PAGE.partition(f"\n| {heading} |")
-    assert found, f"there is no table of {heading}s"
-    _heading, _rule, *lines = rest.partition("\n\n")[0].splitlines()
-    return [[each.strip() for each in line.strip("|").split(" | ")] for line in lines]
 
 
 def section(title: str) -> str:
@@ -61,7 +54,7 @@ def fence(language: str, place: int = 0) -> str:
     return found[place]
 
 
-LINES = fence("json").encode().splitlines(keepends=True)
+LINES = (DOCS / "session-format.jsonl").read_bytes().splitlines(keepends=True)
 
 
 def tag(body: type[Body]) -> str:
@@ -69,7 +62,7 @@ def tag(body: type[Body]) -> str:
 
 
 def test_every_type_of_event_is_told_with_all_its_fields() -> None:
-    told = {CODE.findall(name)[0]: CODE.findall(fields) for name, fields, _ in rows("type")}
+    told = {CODE.findall(name)[0]: CODE.findall(fields) for name, fields, _ in rows(PAGE, "type")}
     assert told == {tag(body): list(body.__struct_fields__) for body in BODIES}
 
 
@@ -129,14 +122,14 @@ def with_checksums(export: bytes) -> bytes:
 
 
 def test_the_fields_of_a_line_are_told() -> None:
-    told = [CODE.findall(name)[0] for name, *_ in rows("field")]
+    told = [CODE.findall(name)[0] for name, *_ in rows(section("The log"), "field")]
     assert told == [*Event.__struct_fields__, "crc"]
     assert list(json.loads(LINES[1])) == told
 
 
 def test_the_fields_of_the_record_are_told_in_order() -> None:
-    _, _, rest = PAGE.partition("\n## room.json\n")
-    cells = re.findall(r"^\| (`.*?) \|", rest.partition("\n## ")[0], re.MULTILINE)
+    rest = one_line(section("room.json"))
+    cells = [name for name, _ in rows(section("room.json"), "field")]
     assert [name for cell in cells for name in CODE.findall(cell)] == list(
         SessionMetadata.__struct_fields__
     )
@@ -149,13 +142,13 @@ def test_the_fields_of_a_view_are_told() -> None:
 
 
 def test_the_example_of_a_label_is_one() -> None:
-    line = fence("json", 1)
+    line = fence("json")
     assert msgspec.json.encode(msgspec.json.decode(line, type=Label)).decode() == line.strip()
     assert set(CODE.findall(section("labels.jsonl"))) <= {*Label.__struct_fields__, "wrong"}
 
 
 def test_the_files_are_called_so() -> None:
-    told = [CODE.findall(name)[0].rstrip("/") for name, *_ in rows("file")]
+    told = [CODE.findall(name)[0].rstrip("/") for name, *_ in rows(PAGE, "file")]
     assert sorted(told) == sorted(
         [
             LOG_NAME,
@@ -177,7 +170,9 @@ def test_the_files_are_called_so() -> None:
 
 
 def test_every_version_is_told() -> None:
-    assert [row[0] for row in rows("version")] == [str(each) for each in range(OLDEST, FORMAT + 1)]
+    assert [row[0] for row in rows(PAGE, "version")] == [
+        str(each) for each in range(OLDEST, FORMAT + 1)
+    ]
     assert f"Format **{FORMAT}**" in PAGE
 
 
