@@ -19,7 +19,7 @@ from genie_core.room.protocol.events import ApprovalResolved, Event
 from genie_core.room.state.private import PrivateReader
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread
-from genie_core.room.text.events import message_text, message_title, why_silent
+from genie_core.room.view.wording import message_text, message_title, why_silent
 from genie_core.serve.web.feed import RoomFeed
 from genie_core.sessions.export.html import html
 from genie_core.sessions.export.markdown import markdown

@@ -19,7 +19,7 @@ from genie_core.room.protocol.events import (
     RunFailed,
 )
 from genie_core.room.state.members import Members
-from genie_core.room.text.events import author_line
+from genie_core.room.view.wording import author_line
 from genie_core.sessions.log.reader import LogReader
 
 AGENT: Final = "genie"

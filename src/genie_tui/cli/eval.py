@@ -23,7 +23,7 @@ from genie_core.assistant.what_if.text import excerpt, heading, told
 from genie_core.errors import GenieError
 from genie_core.room.protocol.events import Spending
 from genie_core.room.state.costs import total
-from genie_core.room.text.costs import short_cost
+from genie_core.room.view.costs import short_cost
 from genie_core.runtime.progress import Usage
 from genie_core.sessions.export.writer import fresh_file
 from genie_core.settings.load import SettingsSource

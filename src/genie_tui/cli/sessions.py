@@ -14,7 +14,7 @@ import msgspec
 
 from genie_core.errors import GenieError
 from genie_core.room.state.room_state import RoomState
-from genie_core.room.text.agents import agent_path
+from genie_core.room.view.agents import agent_path
 from genie_core.sessions.catalog import Catalog, Listing, extent
 from genie_core.sessions.check import Checkup, check
 from genie_core.sessions.fork import fork

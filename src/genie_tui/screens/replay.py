@@ -18,7 +18,7 @@ from genie_core.room.open.requests import ReplayRoom
 from genie_core.room.open.service import RoomService
 from genie_core.room.protocol.events import Event
 from genie_core.room.state.room_state import RoomState
-from genie_core.room.text.events import message_title, why_silent
+from genie_core.room.view.wording import message_title, why_silent
 from genie_core.sessions.replay.landmarks import Landmark, message_of
 from genie_core.sessions.replay.player import Recording, ReplayMoment
 from genie_core.text.safe import visible_line

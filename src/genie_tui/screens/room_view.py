@@ -11,7 +11,7 @@ import msgspec
 from genie_core.errors import GenieError
 from genie_core.privacy.redaction import mask_known
 from genie_core.room.protocol.events import FileRef, Quote
-from genie_core.room.text.events import quote_name
+from genie_core.room.view.wording import quote_name
 from genie_core.sessions.view_state import View
 from genie_core.text.format import counted
 from genie_tui.commands.context import RoomContext

@@ -7,7 +7,7 @@ from typing import Final
 
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread
-from genie_core.room.text.agents import (
+from genie_core.room.view.agents import (
     MOST,
     SILENT,
     Activity,

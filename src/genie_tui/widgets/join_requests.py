@@ -19,8 +19,8 @@ from textual.widgets import Static
 from genie_core.room.client.model import Continuation
 from genie_core.room.protocol.frames import HostingOffered, JoinRequested
 from genie_core.room.protocol.names import fold_name
-from genie_core.room.text.continuations import continues
 from genie_core.room.transport.origin import LOOPBACK
+from genie_core.room.view.continuations import continues
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.keys import Action, Scope, bindings

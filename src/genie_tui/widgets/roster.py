@@ -11,7 +11,7 @@ from textual.widgets import Static
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.state.members import Person, Presence
 from genie_core.room.state.room_state import RoomState
-from genie_core.room.text.agents import stems
+from genie_core.room.view.agents import stems
 from genie_core.runtime.progress import Shown
 from genie_core.text.safe import visible_line
 from genie_tui.widgets.agent_tree import RunningAgents

@@ -7,7 +7,7 @@ from genie_core.room.protocol.events import (
     ApprovalResolved,
     DecisionMade,
 )
-from genie_core.room.text.agents import LONGEST, MOST, agent_path, depth_of, in_order, stems
+from genie_core.room.view.agents import LONGEST, MOST, agent_path, depth_of, in_order, stems
 from genie_core.runtime.progress import plan_note
 from genie_tui.widgets.agent_tree import MOST_STEPS, RunningAgents
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from genie_core.assistant.what_if.report import CaseResult, Comparison, WhatIfReport, differing
 from genie_core.room.protocol.events import Spending
-from genie_core.room.text.costs import short_cost
+from genie_core.room.view.costs import short_cost
 from genie_core.sessions.export.markdown_escape import escape
 from genie_core.text.format import counted, duration, local_time
 from genie_core.text.query import question_in

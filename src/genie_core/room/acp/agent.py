@@ -79,8 +79,8 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.protocol.frames import AgentProgress, AnswerDelta, HostingOffered
 from genie_core.room.state.thread import RUNNING, MessageThread, ToolApproval
-from genie_core.room.text.agents import agent_path
-from genie_core.room.text.continuations import continues
+from genie_core.room.view.agents import agent_path
+from genie_core.room.view.continuations import continues
 from genie_core.runtime.tasks import start_task
 from genie_core.text.safe import visible, visible_line
 

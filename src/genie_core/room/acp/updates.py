@@ -38,15 +38,15 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread, Phase, ToolApproval
-from genie_core.room.text.agents import agent_path
-from genie_core.room.text.approvals import (
+from genie_core.room.view.agents import agent_path
+from genie_core.room.view.approvals import (
     allowed,
     arguments_line,
     denied,
     plain_arguments,
     risk_of,
 )
-from genie_core.room.text.events import (
+from genie_core.room.view.wording import (
     CUT,
     UNHANDLED,
     announcement,

@@ -37,7 +37,7 @@ from genie_core.room.open.requests import JoinRoom
 from genie_core.room.open.visit import RoomVisit
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.events import Event, FileRef, MessagePosted
-from genie_core.room.text.continuations import continues
+from genie_core.room.view.continuations import continues
 from genie_core.text.safe import visible_line
 
 MOST_LINES: Final = 200

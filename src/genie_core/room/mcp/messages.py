@@ -18,7 +18,7 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.state.members import Person
 from genie_core.room.state.room_state import RoomState
-from genie_core.room.text.events import DELETED, caveat
+from genie_core.room.view.wording import DELETED, caveat
 from genie_core.storage.filenames import safe_name
 from genie_core.text.safe import visible, visible_line
 

@@ -36,7 +36,7 @@ from genie_core.room.security.signing import is_signed
 from genie_core.room.state.continuations import may_be_continued
 from genie_core.room.state.hosting import Claim, may_host
 from genie_core.room.state.room_state import RoomState
-from genie_core.room.text.continuations import (
+from genie_core.room.view.continuations import (
     CONTINUE,
     FOLLOW,
     about_continuing,

@@ -18,9 +18,9 @@ from genie_core.room.protocol.events import (
 from genie_core.room.state.members import Person
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread, Phase, Reactions, ToolApproval
-from genie_core.room.text.agents import approval_wait
-from genie_core.room.text.approvals import tool_words
-from genie_core.room.text.events import (
+from genie_core.room.view.agents import approval_wait
+from genie_core.room.view.approvals import tool_words
+from genie_core.room.view.wording import (
     CUT,
     announcement,
     because,

@@ -12,7 +12,7 @@ from genie_core.room.state.hosting import refuse_other_room
 from genie_core.room.state.private import PrivateReader
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread
-from genie_core.room.text.events import changed_thread
+from genie_core.room.view.wording import changed_thread
 from genie_core.serve.web.entries import (
     NoticeEntry,
     answer_entry,

@@ -23,10 +23,10 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.state.proofs import GAP
 from genie_core.room.state.signatures import EntrySignature
-from genie_core.room.text.agents import agent_path
-from genie_core.room.text.approvals import what_changed
-from genie_core.room.text.costs import spent_tree
-from genie_core.room.text.events import DELETED, event_fields
+from genie_core.room.view.agents import agent_path
+from genie_core.room.view.approvals import what_changed
+from genie_core.room.view.costs import spent_tree
+from genie_core.room.view.wording import DELETED, event_fields
 from genie_core.sessions.export.choices import Choices
 from genie_core.sessions.export.story import Passage, StoryLine, resolution_line
 from genie_core.text.safe import visible, visible_line

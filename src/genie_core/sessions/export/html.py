@@ -19,7 +19,7 @@ from urllib.parse import quote
 import msgspec
 
 from genie_core.room.protocol.events import FileRef, MessagePosted, Quote
-from genie_core.room.text.events import file_lines, quote_name
+from genie_core.room.view.wording import file_lines, quote_name
 from genie_core.sessions.export.annotations import (
     Footnote,
     PageOutline,

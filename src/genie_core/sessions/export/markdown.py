@@ -10,7 +10,7 @@ from datetime import date
 from typing import Final
 
 from genie_core.room.protocol.events import FileRef, MessagePosted, Quote
-from genie_core.room.text.events import file_lines, quote_name
+from genie_core.room.view.wording import file_lines, quote_name
 from genie_core.sessions.export.annotations import Footnote, as_left, change_word
 from genie_core.sessions.export.choices import EVERYTHING, Choices
 from genie_core.sessions.export.formats import IMAGES

@@ -26,9 +26,9 @@ from genie_core.room.security.sealing import is_sealed
 from genie_core.room.state.room_state import IllegalEvent, RoomState
 from genie_core.room.state.signatures import EntrySignature, signature_in
 from genie_core.room.state.thread import MessageThread, ToolApproval
-from genie_core.room.text.agents import agent_path
-from genie_core.room.text.approvals import allowed, arguments_line, denied, is_summary
-from genie_core.room.text.events import (
+from genie_core.room.view.agents import agent_path
+from genie_core.room.view.approvals import allowed, arguments_line, denied, is_summary
+from genie_core.room.view.wording import (
     CUT,
     CUT_MARK,
     PARKED_MARK,

@@ -41,8 +41,8 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.protocol.frames import HostingOffered, InviteIssued, JoinRequested
 from genie_core.room.state.thread import MessageThread, ToolApproval
-from genie_core.room.text.continuations import continues
-from genie_core.room.text.events import Restarts, author_line, because
+from genie_core.room.view.continuations import continues
+from genie_core.room.view.wording import Restarts, author_line, because
 from genie_core.sessions.catalog import Catalog
 from genie_core.settings.load import SettingsSource
 from genie_core.settings.locations import Locations

@@ -32,8 +32,9 @@ from genie_core.room.protocol.frames import JoinRequested
 from genie_core.room.security.sealing import is_sealed
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread, ToolApproval
-from genie_core.room.text.agents import agent_path
-from genie_core.room.text.approvals import (
+from genie_core.room.transport.origin import LOOPBACK
+from genie_core.room.view.agents import agent_path
+from genie_core.room.view.approvals import (
     WITHHELD,
     allowed,
     denied,
@@ -42,7 +43,7 @@ from genie_core.room.text.approvals import (
     risk_of,
     tool_words,
 )
-from genie_core.room.text.events import (
+from genie_core.room.view.wording import (
     CUT,
     announcement,
     author_line,
@@ -55,7 +56,6 @@ from genie_core.room.text.events import (
     quote_text,
     short_error,
 )
-from genie_core.room.transport.origin import LOOPBACK
 from genie_core.text.format import clock_time, counted
 from genie_core.text.safe import visible, visible_line
 from genie_tui.cli.output import harmless_json

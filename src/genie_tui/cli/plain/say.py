@@ -13,8 +13,8 @@ from genie_core.room.open.requests import JoinRoom
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.events import MessagePosted
 from genie_core.room.state.thread import ToolApproval
-from genie_core.room.text.approvals import arguments_line
-from genie_core.room.text.events import caveat, short_error
+from genie_core.room.view.approvals import arguments_line
+from genie_core.room.view.wording import caveat, short_error
 from genie_core.settings.load import SettingsSource
 from genie_core.settings.locations import Locations
 from genie_core.text.safe import visible, visible_line

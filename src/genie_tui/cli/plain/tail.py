@@ -6,7 +6,7 @@ from functools import partial
 from genie_core.room.client.events import EventsRecorded
 from genie_core.room.client.model import ConnectionState, ConnectionStatus
 from genie_core.room.open.requests import JoinRoom
-from genie_core.room.text.events import because
+from genie_core.room.view.wording import because
 from genie_core.settings.load import SettingsSource
 from genie_core.settings.locations import Locations
 from genie_tui.cli.plain.lines import entries_of, json_of, last_entries

@@ -13,7 +13,7 @@ from genie_core.room.engine.policy import ANSWER_SERVER
 from genie_core.room.participant.receipt import excerpt
 from genie_core.room.protocol.events import mark_of_source
 from genie_core.room.state.thread import MessageThread, Phase
-from genie_core.room.text.costs import budget_line
+from genie_core.room.view.costs import budget_line
 from genie_core.runtime.agent_options import MODE, MODEL, AgentOption, of_category
 from genie_core.text.format import clock_time, counted
 from genie_core.text.safe import visible, visible_line

@@ -16,8 +16,8 @@ from genie_core.room.open.requests import to_continue, to_follow, to_take_over
 from genie_core.room.protocol.frames import HostingOffered, InviteIssued, JoinRequested
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.state.room_state import RoomState
-from genie_core.room.text.continuations import CONTINUE, about_continuing
-from genie_core.room.text.events import order_line
+from genie_core.room.view.continuations import CONTINUE, about_continuing
+from genie_core.room.view.wording import order_line
 from genie_core.text.safe import visible_line
 from genie_tui.commands.context import RoomContext
 from genie_tui.commands.keymap import keymap_of

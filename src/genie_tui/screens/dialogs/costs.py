@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from genie_core.room.text.costs import CostRow, budget_line, cost_rows
+from genie_core.room.view.costs import CostRow, budget_line, cost_rows
 from genie_core.text.format import duration, money, short_count
 from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.keys import Scope, bindings

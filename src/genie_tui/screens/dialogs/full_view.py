@@ -10,10 +10,10 @@ from textual.widgets import Static, TextArea
 
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread
-from genie_core.room.text.agents import agent_path
-from genie_core.room.text.approvals import plain_arguments, risk_of
-from genie_core.room.text.events import Code, blocks, message_text, message_title
-from genie_core.room.text.signatures import signed_lines
+from genie_core.room.view.agents import agent_path
+from genie_core.room.view.approvals import plain_arguments, risk_of
+from genie_core.room.view.signatures import signed_lines
+from genie_core.room.view.wording import Code, blocks, message_text, message_title
 from genie_core.text.format import clock_time
 from genie_core.text.safe import visible, visible_line
 from genie_tui.clipboard import copy

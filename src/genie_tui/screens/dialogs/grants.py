@@ -13,9 +13,9 @@ from textual.widgets.option_list import Option
 
 from genie_core.privacy.redaction import mask_known, mask_value
 from genie_core.room.client.model import ANY_CALL
-from genie_core.room.text.agents import agent_path
-from genie_core.room.text.approvals import arguments_line
-from genie_core.room.text.events import quote_of
+from genie_core.room.view.agents import agent_path
+from genie_core.room.view.approvals import arguments_line
+from genie_core.room.view.wording import quote_of
 from genie_core.text.format import clock_time, duration
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keymap import Keymap, keymap_of

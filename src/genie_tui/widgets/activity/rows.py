@@ -19,16 +19,16 @@ from genie_core.room.protocol.events import (
     RunCancelled,
     RunFailed,
 )
-from genie_core.room.text.agents import agent_path
-from genie_core.room.text.approvals import (
+from genie_core.room.view.agents import agent_path
+from genie_core.room.view.approvals import (
     allowed,
     arguments_line,
     denied,
     is_summary,
     what_changed,
 )
-from genie_core.room.text.costs import short_cost, spent_tree
-from genie_core.room.text.events import (
+from genie_core.room.view.costs import short_cost, spent_tree
+from genie_core.room.view.wording import (
     PARKED_MARK,
     because,
     can_resume,

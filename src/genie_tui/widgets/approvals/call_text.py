@@ -10,8 +10,8 @@ from textual.content import Content
 from genie_core.room.engine.effects import CLAIMS_TO_DESTROY, DOES, ToolEffect, ToolEffects
 from genie_core.room.engine.policy import ANSWER_SERVER
 from genie_core.room.state.thread import ToolApproval
-from genie_core.room.text.agents import agent_path
-from genie_core.room.text.approvals import (
+from genie_core.room.view.agents import agent_path
+from genie_core.room.view.approvals import (
     WITHHELD,
     arguments_line,
     plain_value,
@@ -19,7 +19,7 @@ from genie_core.room.text.approvals import (
     risk_of,
     tool_words,
 )
-from genie_core.room.text.events import quote_of
+from genie_core.room.view.wording import quote_of
 from genie_core.text.form import FormField, UnfitForm, fields_of
 from genie_core.text.format import counted, duration
 from genie_core.text.safe import visible, visible_line

@@ -21,8 +21,8 @@ from textual.widgets import Input, Static
 
 from genie_core.room.client.model import ANY_CALL, SAME_CALL, Answer
 from genie_core.room.engine.policy import ANSWER_SERVER, SAMPLE_MODEL
-from genie_core.room.text.agents import agent_path
-from genie_core.room.text.approvals import SCOPE_HINT, extent_words, read_scope, use_of
+from genie_core.room.view.agents import agent_path
+from genie_core.room.view.approvals import SCOPE_HINT, extent_words, read_scope, use_of
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keymap import Keymap, keymap_of
 from genie_tui.commands.keys import Action, Scope, bindings, spell

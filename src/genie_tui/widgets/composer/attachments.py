@@ -18,7 +18,7 @@ from textual.widgets import Static
 from genie_core.room.protocol.events import FileRef, Quote
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.state.room_state import RoomState
-from genie_core.room.text.events import quote_name, quote_text
+from genie_core.room.view.wording import quote_name, quote_text
 from genie_core.text.format import counted, file_size
 from genie_core.text.safe import visible, visible_line
 from genie_tui.commands.keymap import Keymap, keymap_of

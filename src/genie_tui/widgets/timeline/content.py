@@ -19,7 +19,7 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread
-from genie_core.room.text.events import file_lines, private_reader, quote_lines
+from genie_core.room.view.wording import file_lines, private_reader, quote_lines
 from genie_core.text.safe import visible, visible_line
 from genie_tui.notifications import mentions
 from genie_tui.widgets.timeline.history_pages import HistorySpan, known_events

@@ -16,7 +16,7 @@ from textual.color import Color
 from textual.strip import Strip
 
 from genie_core.room.state.thread import MessageThread, Phase
-from genie_core.room.text.events import PARKED_MARK, Code, blocks, waits_for
+from genie_core.room.view.wording import PARKED_MARK, Code, blocks, waits_for
 from genie_core.text.format import clock_time, duration, local_time
 from genie_core.text.safe import visible_line
 from genie_tui.terminal import TerminalSafe

@@ -8,7 +8,7 @@ from typing import Final
 from genie_core.message import SYSTEM
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread, Phase
-from genie_core.room.text.agents import (
+from genie_core.room.view.agents import (
     MOST,
     SILENT,
     Activity,

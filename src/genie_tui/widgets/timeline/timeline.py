@@ -25,7 +25,7 @@ from genie_core.room.client.model import PendingMessage
 from genie_core.room.protocol.events import Event
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread, Phase
-from genie_core.room.text.events import Code, blocks
+from genie_core.room.view.wording import Code, blocks
 from genie_core.text.safe import visible_line
 from genie_tui.clipboard import copy
 from genie_tui.commands.keymap import Keymap, keymap_of

@@ -28,8 +28,8 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread, Reply
-from genie_core.room.text.approvals import allowed, is_summary
-from genie_core.room.text.events import (
+from genie_core.room.view.approvals import allowed, is_summary
+from genie_core.room.view.wording import (
     CUT,
     CUT_MARK,
     DELETED,

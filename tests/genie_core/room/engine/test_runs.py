@@ -53,7 +53,7 @@ from genie_core.room.protocol.events import (
     mark_of_source,
 )
 from genie_core.room.state.thread import Phase
-from genie_core.room.text.approvals import allowed, is_summary
+from genie_core.room.view.approvals import allowed, is_summary
 from genie_core.runtime.agent_options import owner_command
 from genie_core.runtime.grace import Grace
 from genie_core.runtime.progress import Usage, acted, doing, spent, summarised

@@ -48,7 +48,7 @@ from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.security.host_records import sign_host_record
 from genie_core.room.security.identity import Identity
 from genie_core.room.state.hosting import Claim
-from genie_core.room.text.continuations import is_back
+from genie_core.room.view.continuations import is_back
 from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.fork import fork
 from genie_core.sessions.session import SavedSession

@@ -33,7 +33,7 @@ from genie_core.room.protocol.events import (
     Spending,
     UnreadableEvent,
 )
-from genie_core.room.text.events import DELETED
+from genie_core.room.view.wording import DELETED
 from genie_core.sessions.export.html import html
 from genie_core.sessions.export.markdown import markdown
 from genie_core.sessions.export.rich_text import HIGHLIGHTED, is_plain, parser, rich_text

@@ -22,7 +22,7 @@ from genie_core.room.protocol.events import (
     UnreadableEvent,
 )
 from genie_core.room.state.room_state import WINDOW
-from genie_core.room.text.events import CUT, CUT_MARK
+from genie_core.room.view.wording import CUT, CUT_MARK
 from genie_core.sessions.export.story import Passage, story
 from genie_tui.cli.plain.log import lines
 

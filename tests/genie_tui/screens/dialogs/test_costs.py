@@ -7,7 +7,7 @@ from textual.widgets import Static
 
 from genie_core.room.engine.controls import Allowance, EngineControls
 from genie_core.room.protocol.events import AnswerPosted, DecisionMade, Spending
-from genie_core.room.text.costs import CostRow
+from genie_core.room.view.costs import CostRow
 from genie_core.runtime.agent_options import AgentOptions
 from genie_core.runtime.progress import Usage
 from genie_tui.screens.dialogs.costs import CostScreen, CostTable, cost_table

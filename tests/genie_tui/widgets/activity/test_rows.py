@@ -11,7 +11,7 @@ from genie_core.room.protocol.events import (
     RunCancelled,
     RunFailed,
 )
-from genie_core.room.text.approvals import WITHHELD
+from genie_core.room.view.approvals import WITHHELD
 from genie_tui.widgets.activity.rows import (
     KEPT_ROWS,
     MOST_ROWS,

@@ -12,7 +12,7 @@ from genie_core.room.protocol.events import (
     UnreadableEvent,
 )
 from genie_core.room.state.room_state import WINDOW
-from genie_core.room.text.events import DELETED
+from genie_core.room.view.wording import DELETED
 from genie_tui.widgets.timeline.content import KEPT, MOST, TOLD, TimelineContent
 from genie_tui.widgets.timeline.history_pages import HistorySpan
 from genie_tui.widgets.timeline.transcript import (

@@ -10,7 +10,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from genie_core.room.text.events import FileLine, QuoteLine
+from genie_core.room.view.wording import FileLine, QuoteLine
 from genie_tui.widgets.timeline.canvas import NAMES, Palette
 from genie_tui.widgets.timeline.layout import (
     GROWING_CHARS,

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from rich.segment import Segment
 from rich.style import Style
 
-from genie_core.room.text.events import blocks
+from genie_core.room.view.wording import blocks
 from genie_core.text.safe import visible
 from genie_tui.widgets.timeline.canvas import NAMES, Canvas, Palette
 from genie_tui.widgets.timeline.markdown import MOST_CELLS, markdown

@@ -16,7 +16,7 @@ from genie_core.room.protocol.events import (
     RunFailed,
 )
 from genie_core.room.state.thread import MessageThread, Phase
-from genie_core.room.text.events import FileLine
+from genie_core.room.view.wording import FileLine
 from genie_tui.transfers import FileTransfers
 from genie_tui.widgets.timeline.canvas import NAMES, Palette
 from genie_tui.widgets.timeline.layout import estimate

@@ -9,7 +9,7 @@ from genie_core.room.protocol.events import (
     DecisionMade,
     Event,
 )
-from genie_core.room.text.agents import SILENT
+from genie_core.room.view.agents import SILENT
 from genie_tui.widgets.timeline.streaming import (
     LONGEST,
     MOST_NOTES,

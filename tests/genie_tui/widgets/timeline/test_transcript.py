@@ -32,7 +32,7 @@ from genie_core.room.protocol.events import (
     Stage,
     UnreadableEvent,
 )
-from genie_core.room.text.events import CUT, RETURN
+from genie_core.room.view.wording import CUT, RETURN
 from genie_tui.widgets.timeline.history_pages import known_events
 from genie_tui.widgets.timeline.transcript import (
     GROUPED,

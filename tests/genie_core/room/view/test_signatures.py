@@ -14,7 +14,7 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.security.identity import words
 from genie_core.room.state.room_state import WINDOW, RoomState
-from genie_core.room.text.signatures import (
+from genie_core.room.view.signatures import (
     FORGOTTEN,
     NOT_FOUNDED,
     signed_by,

@@ -8,7 +8,7 @@ from genie_core.message import SYSTEM
 from genie_core.room.engine.controls import Allowance
 from genie_core.room.protocol.events import Spending
 from genie_core.room.state.costs import Costs, total
-from genie_core.room.text.agents import depth_of, in_order, label_of, stems
+from genie_core.room.view.agents import depth_of, in_order, label_of, stems
 from genie_core.runtime.progress import REASONER, Usage
 from genie_core.text.format import counted, duration, money, short_count
 from genie_core.text.safe import visible_line

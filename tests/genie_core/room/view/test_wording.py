@@ -30,8 +30,8 @@ from genie_core.room.protocol.events import (
     RunFailed,
 )
 from genie_core.room.state.thread import MessageThread, Phase, ToolApproval
-from genie_core.room.text.approvals import WITHHELD
-from genie_core.room.text.events import (
+from genie_core.room.view.approvals import WITHHELD
+from genie_core.room.view.wording import (
     DELETED,
     RECOVERED,
     STOPPED,

@@ -1,6 +1,6 @@
 import pytest
 
-from genie_core.room.text.approvals import WITHHELD, arguments_line, plain_arguments
+from genie_core.room.view.approvals import WITHHELD, arguments_line, plain_arguments
 from genie_tui.widgets.approvals.call_text import arguments_content
 
 

@@ -38,8 +38,8 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread, Phase
-from genie_core.room.text.agents import agent_path
-from genie_core.room.text.approvals import RISKS, outcome, plain_arguments
+from genie_core.room.view.agents import agent_path
+from genie_core.room.view.approvals import RISKS, outcome, plain_arguments
 from genie_core.storage.filenames import safe_name
 from genie_core.text.format import counted, duration, file_size, local_time
 from genie_core.text.safe import visible, visible_line

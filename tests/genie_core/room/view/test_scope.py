@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genie_core.room.protocol.events import MOST_OF_SCOPE
-from genie_core.room.text.approvals import read_scope, scope_words
+from genie_core.room.view.approvals import read_scope, scope_words
 
 
 @pytest.mark.parametrize(

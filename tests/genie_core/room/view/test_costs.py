@@ -4,7 +4,7 @@ from tests.genie_tui.scripted_room import ScriptedJoinedRoom
 from genie_core.room.engine.controls import Allowance
 from genie_core.room.protocol.events import AnswerPosted, DecisionMade, Spending
 from genie_core.room.state.costs import Costs
-from genie_core.room.text.costs import (
+from genie_core.room.view.costs import (
     NO_BUDGET,
     NO_ENGINE,
     budget_line,
