@@ -49,12 +49,13 @@ from genie_core.serve.service_record import (
     read_record,
     write_record,
 )
-from genie_core.serve.shards import ELSEWHERE, Shards
-from genie_core.serve.stores.store import SharedStore
+from genie_core.serve.shards import AGAIN, ELSEWHERE, Shards
+from genie_core.serve.stores.store import SharedStore, StoreUnavailable
 from genie_core.serve.web.service_gateway import ServiceGateway
 from genie_core.serve.web.visitor import WebRole
 from genie_core.sessions.catalog import Catalog, Listing, extent
 from genie_core.sessions.lock import SessionInUse, hold
+from genie_core.sessions.metadata import SessionMetadata
 from genie_core.sessions.session import SavedSession
 from genie_core.sessions.trash import trash
 from genie_core.settings.locations import Locations
@@ -230,10 +231,10 @@ class Service:
             self._await_rooms(await asyncio.to_thread(self._listings))
             await listener.listen(sock=sock)
             with collector_paused():
-                await self._open_latest()
-            if not config.announce:  # an announcement leads to an open room
-                closing = start_task(self._close_idle(), name="idle rooms")
-                resources.callback(closing.cancel)
+                await self.open_latest(list(self._awaited))
+        if not config.announce:  # an announcement leads to an open room
+            closing = start_task(self._close_idle(), name="idle rooms")
+            resources.callback(closing.cancel)
         if self._guests is not None:
             self._guests.start()
             resources.push_async_callback(self._guests.aclose)
@@ -286,7 +287,9 @@ class Service:
             GenieError: it can't be created.
         """
         with self._place():
-            return await self._open(await asyncio.to_thread(self._create, title))
+            saved = await asyncio.to_thread(self._create, title)
+            async with self._turn(saved.id):
+                return await self._open(saved)
 
     async def archive(self, room: str) -> None:
         """Suspend a room; its folder stays, and those who try to join hear that it is archived.
@@ -299,7 +302,7 @@ class Service:
         async with self._turn(room):
             served = self.room(room)
             await self._update(served.saved, archived=True)
-            self.refuse_archived(served.saved)
+            self.refuse_archived(room, served.saved.metadata)
             await self._close(room, partial(served.suspend, REASON))
 
     async def unarchive(self, room: str) -> ServedRoom:
@@ -358,17 +361,30 @@ class Service:
             raise RoomUnavailable("this service has no page; add [web] to its configuration")
         return self.gateway.link_to(self.room(room), lifetime, role, uses)
 
-    async def open_room(self, room: str) -> ServedRoom:
-        """Open a room that this process is to host; its folder is here.
+    def await_room(self, room: str, record: SessionMetadata) -> None:
+        """Open a room once it is needed; one that is archived is refused."""
+        if record.archived:
+            self.refuse_archived(room, record)
+        elif room not in self._rooms:
+            self._await(room, ids_of(record))
 
-        Raises:
-            GenieError: it can't be opened.
-        """
-        async with self._turn(room):
-            if room in self._rooms:
-                return self._rooms[room]
-            with self._place():
-                return await self._open(await asyncio.to_thread(self.catalog.find, room))
+    def refuse_archived(self, room: str, record: SessionMetadata) -> None:
+        """Say to those who try to join a room that it is archived."""
+        self.archived[room] = ids_of(record)
+        self.listener.refuse(ARCHIVED, *self.archived[room])
+
+    async def open_latest(self, rooms: Iterable[str]) -> None:
+        """Open awaited rooms, some at a time, for a few seconds; those that are left stay idle."""
+        gate, until = asyncio.Semaphore(OPENED_AT_ONCE), _now() + OPENING
+
+        async def open_one(room: str) -> None:
+            async with gate:
+                if _now() < until:
+                    await self._open_awaited(room)
+
+        async with asyncio.TaskGroup() as tasks:
+            for room in rooms:
+                tasks.create_task(open_one(room))
 
     async def drop_rooms(self, is_among: Callable[[str], bool]) -> None:
         """Stop serving rooms at once, because another machine hosts them or may do so."""
@@ -376,6 +392,8 @@ class Service:
             del self.problems[room]
         for room in [room for room in self.archived if is_among(room)]:
             self.listener.remove(*self.archived.pop(room))
+        for room in [room for room in self._awaited if is_among(room)]:
+            self.listener.remove(*self._awaited.pop(room))
         async with asyncio.TaskGroup() as tasks:
             for room, served in list(self._rooms.items()):
                 if is_among(room):
@@ -395,11 +413,6 @@ class Service:
                 *(len(alone), alone[0]),
             )
 
-    def refuse_archived(self, saved: SavedSession) -> None:
-        """Say to those who try to join a room that it is archived."""
-        self.archived[saved.id] = ids_of(saved.metadata)
-        self.listener.refuse(ARCHIVED, *ids_of(saved.metadata))
-
     def _await_rooms(self, listings: Iterable[Listing]) -> None:
         """Note which rooms are to be opened, the latest used first."""
         others = 0
@@ -409,30 +422,13 @@ class Service:
                 self._note_problem(listing.id, listing.note)
             elif record.kind != "hosted" or record.copied or not self._is_me(record.owner):
                 others += 1
-            elif record.archived:
-                self.listener.refuse(ARCHIVED, *ids_of(record))
-                self.archived[listing.id] = ids_of(record)
-                self.quota.share(listing.id).note_log(listing.size)
             else:
-                self._await(listing.id, ids_of(record))
+                self.await_room(listing.id, record)
                 self.quota.share(listing.id).note_log(listing.size)
         self.left_closed = others
         if others:
             name, base = self.config.name, self.catalog.base
             logger.warning("%d rooms in %s stay closed: %s did not host them", others, base, name)
-
-    async def _open_latest(self) -> None:
-        """Open awaited rooms, some at a time, for as long as a start may take."""
-        gate, until = asyncio.Semaphore(OPENED_AT_ONCE), _now() + OPENING
-
-        async def open_one(room: str) -> None:
-            async with gate:
-                if _now() < until:
-                    await self._open_awaited(room)
-
-        async with asyncio.TaskGroup() as tasks:
-            for room in list(self._awaited):
-                tasks.create_task(open_one(room))
 
     async def _close_idle(self) -> None:
         """Close rooms again and again that had no connection for a while."""
@@ -469,8 +465,8 @@ class Service:
             if ids is None:
                 return
             with self.noting_problems(room), self._place():
-                await self._open(await asyncio.to_thread(self.catalog.find, room))
-            if room not in self._rooms:
+                await self._open_saved(room)
+            if room in self.problems:
                 self.listener.refuse(UNOPENED, *ids)
 
     async def _serve_awaited(self, room: str, accepted: AcceptedConnection) -> None:
@@ -478,9 +474,11 @@ class Service:
         await self._open_awaited(room)
         if served := self._rooms.get(room):
             await served.server.serve(dataclasses.replace(accepted, until=None))
-        else:
-            await accepted.link.send([FrameRefused("suspended", UNOPENED, final=True)])
-            await accepted.link.close()
+            return
+        moved = self._is_elsewhere(room)
+        text = ELSEWHERE if moved else UNOPENED
+        await accepted.link.send([FrameRefused("suspended", text, final=not moved)])
+        await accepted.link.close()
 
     @contextmanager
     def noting_problems(self, room: str) -> Iterator[None]:
@@ -494,15 +492,32 @@ class Service:
             self._note_problem(room, BROKEN)
 
     def _note_problem(self, room: str, why: str) -> None:
+        if self._is_elsewhere(room):
+            return
         logger.error("the room %s can't be opened: %s", room, why)
         self.problems[room] = why
 
+    async def _open_saved(self, room: str) -> None:
+        """Open a room whose folder is here, once its store answers."""
+        while True:
+            try:
+                await self._open(await asyncio.to_thread(self.catalog.find, room))
+            except StoreUnavailable as error:
+                logger.warning("%s", error)
+                await asyncio.sleep(AGAIN)
+            else:
+                return
+
     async def _open(self, saved: SavedSession) -> ServedRoom:
+        self._check_here(saved.id)
         room = await ServedRoom.open(saved, self.host, self._hosts)
-        if self._shards is not None and not self._shards.has(saved.id):  # lost meanwhile
+        try:
+            self._check_here(saved.id)  # its shard may have been lost meanwhile
+        except RoomUnavailable:
             await room.drop()
-            raise RoomUnavailable(f"the room {saved.id} is not here: {STANDS_BY}")
+            raise
         self._rooms[saved.id] = room
+        self._awaited.pop(saved.id, None)
         self.problems.pop(saved.id, None)
         self.listener.add(room.server.serve, *room.ids)
         if self._shards is not None:
@@ -510,6 +525,14 @@ class Service:
         for problem in room.problems:
             logger.warning("in the room %s: %s", saved.id, problem)
         return room
+
+    def _check_here(self, room: str) -> None:
+        if self._is_elsewhere(room):
+            raise RoomUnavailable(f"the room {room} is not here: {STANDS_BY}")
+
+    def _is_elsewhere(self, room: str) -> bool:
+        """Whether another machine hosts the room, or may do so."""
+        return self._shards is not None and not self._shards.has(room)
 
     async def _close(self, room: str, close: Callable[[], Awaitable[None]]) -> None:
         """Close a room; one whose end can't be written is closed as well."""

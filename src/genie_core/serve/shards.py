@@ -185,33 +185,26 @@ class Shards:
             await asyncio.sleep(LOOK)
 
     async def _host(self, shard: int) -> None:
-        """Open the rooms of a shard."""
+        """Learn the rooms of a shard, and open some; the others are opened when they are needed."""
         logger.info("this machine hosts the rooms of shard %d", shard)
         keys = await self._insist(lambda: self._store.documents.keys(ROOM))
-        rooms = (key.removeprefix(ROOM) for key in keys)
+        rooms = [room for key in keys if self._is_in(shard, room := key.removeprefix(ROOM))]
         async with asyncio.TaskGroup() as tasks:
             for room in rooms:
-                if self._is_in(shard, room):
-                    tasks.create_task(self._open(room))
+                tasks.create_task(self._await_room(room))
+        await self._service.open_latest(rooms)
 
     def _is_in(self, shard: int, room: str) -> bool:
         return shard_of(room, self._count) == shard
 
-    async def _open(self, room: str) -> None:
-        """Open a room as the store has it; one that can't be opened is noted."""
+    async def _await_room(self, room: str) -> None:
+        """Learn of a room as the store has it; one whose record can't be kept is noted."""
         with self._service.noting_problems(room):
             async with self._gate:
-                await self._insist(partial(self._open_once, room))
-
-    async def _open_once(self, room: str) -> None:
-        record = await self._store.documents.get(f"{ROOM}{room}")
-        if record is None:  # it was deleted meanwhile
-            return
-        saved = await asyncio.to_thread(_put_folder, self._sessions, room, record)
-        if saved.metadata.archived:
-            self._service.refuse_archived(saved)
-        else:
-            await self._service.open_room(room)
+                record = await self._insist(lambda: self._store.documents.get(f"{ROOM}{room}"))
+                if record is not None:  # it may have been deleted meanwhile
+                    saved = await asyncio.to_thread(_put_folder, self._sessions, room, record)
+                    self._service.await_room(room, saved.metadata)
 
     async def _insist(self, call: Callable[[], Awaitable[T]]) -> T:
         """Repeat a call until the store answers."""
@@ -230,7 +223,8 @@ class Shards:
     async def _reopen(self, room: str) -> None:
         await self._service.drop_rooms(lambda each: each == room)
         if self.has(room):
-            await self._open(room)
+            await self._await_room(room)
+            await self._service.open_latest([room])
 
     def _start(self, work: Coroutine[Any, Any, None], name: str) -> None:
         task = start_task(work, name=name)

@@ -49,7 +49,7 @@ from genie_core.serve.served_room import ServedRoom
 from genie_core.serve.service import Service
 from genie_core.serve.shards import disk_problem
 from genie_core.serve.stores.nats.store import NatsStore
-from genie_core.serve.stores.store import UnsafeStore
+from genie_core.serve.stores.store import StoreUnavailable, UnsafeStore
 from genie_core.settings.locations import Locations
 
 LEASE = 1.5
@@ -153,6 +153,67 @@ async def test_a_stand_by_goes_on_when_the_other_machine_stops(tmp_path: Path) -
         bob = await visits.enter_async_context(joining(invite, "bob"))
         await bob.seen.until(lambda seen: seen.texts == ["before", "after"])
         assert bob.seen.events == ann.seen.events
+
+
+async def test_take_over_opens_room_once_a_member_comes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with machines(tmp_path) as both, AsyncExitStack() as visits:
+        async with both.serving("a") as first:
+            await hosting_all(first)
+            left, quiet = await first.create("Standup"), await first.create("Quiet")
+            invite, id_ = left.invite(), left.saved.id
+            ann = await visits.enter_async_context(joining(invite, "ann"))
+            await ann.seen.online()
+            ann.client.messages.send("before")
+            await ann.seen.until(lambda seen: seen.texts == ["before"])
+            monkeypatch.setattr("genie_core.serve.service.OPENING", 0.0)
+            second = await visits.enter_async_context(both.serving("b"))
+        await until(lambda: id_ in second.rooms)
+        ann.client.messages.send("after")
+        await ann.seen.until(lambda seen: seen.texts == ["before", "after"])
+        assert (set(second.rooms), second.idle) == ({id_}, 1)
+        room = await second.opened(quiet.saved.id)
+        assert room.server.state.title == "Quiet"
+
+
+async def test_idle_rooms_of_lost_lease_are_elsewhere(tmp_path: Path) -> None:
+    async with machines(tmp_path) as both, both.serving("a") as service:
+        await hosting_all(service)
+        room = await service.create("Standup")
+        invite, id_ = room.invite(), room.saved.id
+        await service._let_wait(id_)  # as the room is left by its last member, ten minutes later
+        assert service.serves(id_)
+        both.servers.pause()
+        try:
+            await until(lambda: not service.shards_held)
+            await until(lambda: not service.serves(id_))
+        finally:
+            both.servers.resume()
+        await hosting_all(service)
+        async with joining(invite, "bob") as bob:
+            await bob.seen.online()
+        assert not service.problems
+
+
+async def test_room_waits_for_its_store_to_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with machines(tmp_path) as both, both.serving("a") as service:
+        await hosting_all(service)
+        room = await service.create("Standup")
+        opened = ServedRoom.open
+        answers = iter([StoreUnavailable("the store does not answer")])
+
+        async def open_late(*arguments: object) -> ServedRoom:
+            for error in answers:
+                raise error
+            return await opened(*arguments)  # type: ignore[arg-type]  # as they were given
+
+        await service._let_wait(room.saved.id)
+        monkeypatch.setattr(ServedRoom, "open", open_late)
+        assert (await service.opened(room.saved.id)).saved.id == room.saved.id
+        assert not service.problems
 
 
 async def test_machine_with_full_disk_gives_its_rooms_up(
@@ -332,7 +393,7 @@ async def test_a_room_from_before_the_store_is_put_there_when_it_is_opened(tmp_p
         async with both.serving("a") as first:
             await hosting_all(first)
             assert not first.rooms
-            first.refuse_archived(first.catalog.find(id_))
+            first.refuse_archived(id_, first.catalog.find(id_).metadata)
             await first.unarchive(id_)
         second = await visits.enter_async_context(both.serving("b"))
         await until(lambda: id_ in second.rooms)

@@ -173,7 +173,7 @@ class Administration:
         record = saved.metadata
         if record.kind != "hosted" or record.copied or record.owner != self._service.config.name:
             raise AdminRefused(ANOTHERS.format(title=found.title))
-        self._service.refuse_archived(saved)
+        self._service.refuse_archived(saved.id, record)
 
     async def _delete(self, room: str, title: str) -> AnyAnswer:
         """Delete a room by its whole id and its title, so that none is deleted by mistake."""
