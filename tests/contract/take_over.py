@@ -141,7 +141,7 @@ class Member:
             self.arrivals.append(time.monotonic())
 
     def longest_gap(self, since: float) -> float:
-        times = [each for each in self.arrivals if each >= since]
+        times = [*(each for each in self.arrivals if each >= since), time.monotonic()]
         return max(b - a for a, b in zip([since, *times], times, strict=False))
 
 

@@ -52,8 +52,8 @@ class TextFilter:
     """Reads one response in pieces and returns the text to show.
 
     The size of the pieces does not matter. A closing marker without an opening one means that all
-    the text before it was thought: `unopened` is then true, and `retracts` if some of that text
-    was returned already. With `hold`, text is returned from the first marker on, or at the end.
+    the text before it was thought: `unopened` is then true, and `retracted` counts how often some
+    of that text was returned already. With `hold`, text is returned from the first marker on, or at the end.
 
     `text` is all the text to show; `thought` and `call` say whether there were thoughts and calls;
     `call_name` is the name of the first called tool if it can be told.
@@ -61,8 +61,9 @@ class TextFilter:
 
     def __init__(self, *, hold: bool = False) -> None:
         self.text = ""
-        self.unopened = self.retracts = self.thought = self.call = False
+        self.unopened = self.thought = self.call = False
         self.call_name = ""
+        self.retracted = 0
         self._hold = hold
         self._given = 0  # characters of `text` that were returned
         self._rest = ""  # what was read and is not decided
@@ -196,7 +197,7 @@ class TextFilter:
     def _retract(self, marker: str) -> bool:
         self._drop(len(marker), call=False)
         self.unopened = True
-        self.retracts = self.retracts or self._given > 0
+        self.retracted += self._given > 0
         self.text = self._space = ""
         self._given = 0
         return True

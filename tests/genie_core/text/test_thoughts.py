@@ -1,3 +1,4 @@
+from functools import partial
 from itertools import pairwise
 
 import pytest
@@ -45,11 +46,12 @@ PIECES = (
 def read(*pieces: str, complete: bool = True, hold: bool = False) -> tuple[str, TextFilter]:
     """Return the text as it was returned bit by bit, and the filter."""
     reader, shown = TextFilter(hold=hold), ""
-    for piece in pieces:
-        before = reader.retracts
-        new = reader.feed(piece)
-        shown = new if reader.retracts > before else shown + new
-    return shown + reader.finish(complete=complete), reader
+    steps = [partial(reader.feed, piece) for piece in pieces]
+    for step in [*steps, partial(reader.finish, complete=complete)]:
+        before = reader.retracted
+        new = step()
+        shown = new if reader.retracted > before else shown + new
+    return shown, reader
 
 
 @pytest.mark.parametrize(("response", "text"), RESPONSES.items())
@@ -64,6 +66,11 @@ def test_thoughts_are_dropped_at_any_cut(response: str, text: str) -> None:
 def test_text_with_quoted_markers_is_kept(text: str) -> None:
     assert without_thoughts(text) == text
     assert read(*text)[0] == text
+
+
+def test_text_is_retracted_each_time_and_at_the_end() -> None:
+    shown, reader = read("a", "</think>b", "</think><`", "</think>")
+    assert (shown, reader.retracted) == ("", 3)
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=12), st.data())
@@ -85,7 +92,7 @@ def test_held_text_is_shown_behind_its_thoughts() -> None:
     reader = TextFilter(hold=True)
     assert reader.feed("secret") == ""
     assert reader.feed("\n</think>\n\nTea") == "Tea"
-    assert (reader.feed("."), reader.unopened, reader.retracts) == (".", True, False)
+    assert (reader.feed("."), reader.unopened, reader.retracted) == (".", True, 0)
 
 
 def test_held_text_without_thoughts_is_shown_at_the_end() -> None:

@@ -7,8 +7,9 @@ ids, write thoughts and calls into the text, or stop without a finish reason.
 import json
 import re
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from genie_core.agent.provider.failures import (
@@ -59,27 +60,30 @@ class ChatResponse:
             if delta.get("reasoning_content") or delta.get("reasoning"):
                 self._text.release()
             if content := delta.get("content"):
-                delta["content"] = self._shown(_text_in(content)) or None
+                delta["content"] = self._shown(self._text.feed, _text_in(content)) or None
             if self._text.is_hiding:
                 self._pulse.at("thinking")
             if calls := delta.get("tool_calls"):
                 delta["tool_calls"] = self._calls.take(calls)
             if reason := choice.get("finish_reason"):
-                rest = self._text.finish(complete=reason != "length")
+                rest = self._shown(partial(self._text.finish, complete=reason != "length"))
                 delta["content"] = (delta.get("content") or "") + rest or None
                 self._end(str(reason))
         self._last = chunk
         return chunk
 
-    def _shown(self, piece: str) -> str:
+    def _shown(self, read: Callable[..., str], *piece: str) -> str:
         """Return the text to show. Thoughts that were shown end with a marker, for the reader."""
-        before = self._text.retracts
-        shown = self._text.feed(piece)
-        return shown if before == self._text.retracts else f"{THOUGHTS_END}{shown}"
+        before = self._text.retracted
+        shown = read(*piece)
+        return shown if before == self._text.retracted else f"{THOUGHTS_END}{shown}"
 
     def rest(self) -> dict[str, Any] | None:
         """Return a chunk with the rest of the text of a stream that has no end, if any."""
-        if not (rest := self._text.finish(complete=False)) or self._last is None:
+        if (
+            not (rest := self._shown(partial(self._text.finish, complete=False)))
+            or self._last is None
+        ):
             return None
         choice = {"index": 0, "delta": {"content": rest}, "finish_reason": None}
         return {**self._last, "choices": [choice]}
