@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from genie_core.assistant.tools.files.grep import matching_lines
+from genie_core.assistant.tools.files.files import matching_lines
 from genie_core.assistant.tools.files.workspace import Workspace
 
 PATTERNS = (r"needle_here_\d+", r"needl.*re_[0-9]+$|zzz")

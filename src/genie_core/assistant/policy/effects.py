@@ -149,15 +149,15 @@ def _planned(workspace: Workspace, tool: str, arguments: "_Arguments") -> list[C
     match tool:
         case "write_file":
             content, overwrite = text("content"), flag("overwrite")
-            return [planned_write(workspace, path, content, overwrite=overwrite)]
+            return planned_write(workspace, path, content, overwrite=overwrite)
         case "edit_files":
             return planned_edits(workspace, arguments.edits())
         case "move_file":
-            return [planned_move(workspace, path, text("to"))]
+            return planned_move(workspace, path, text("to"))
         case "delete_file":
-            return [planned_deletion(workspace, path)]
+            return planned_deletion(workspace, path)
     old, new, everywhere = text("old"), text("new"), flag("everywhere")
-    return [planned_edit(workspace, path, old, new, everywhere=everywhere)]
+    return planned_edit(workspace, path, old, new, everywhere=everywhere)
 
 
 def _of_command(workspace: Workspace, arguments: "_Arguments", *, confined: bool) -> ToolEffects:

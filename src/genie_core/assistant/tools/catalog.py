@@ -14,7 +14,6 @@ from genie_core.assistant.tools.chat.rooms import Rooms
 from genie_core.assistant.tools.files.changes import FileChanges
 from genie_core.assistant.tools.files.edit import EDIT_TOOLS, Edits
 from genie_core.assistant.tools.files.files import Files
-from genie_core.assistant.tools.files.grep import Grep
 from genie_core.assistant.tools.files.workspace import Workspace
 from genie_core.assistant.tools.plan import update_plan
 from genie_core.assistant.tools.shell.command import Commands
@@ -118,7 +117,7 @@ def build_tools(
     if workspace is not None:
         files, edits = Files(workspace), Edits(workspace, changes or FileChanges())
         tools += [files.list_files, files.read_file, files.find_files, files.search_files]
-        tools += [Grep(workspace).grep_files, edits.write_file, edits.edit_file]
+        tools += [files.grep_files, edits.write_file, edits.edit_file]
         tools += [edits.edit_files, edits.move_file, edits.delete_file]
         commands = Commands(workspace, limits, sandbox or Sandbox(), jobs or Jobs())
         tools += [commands.run_command, commands.read_job, commands.stop_job, update_plan]

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Final, ParamSpec
 
 from genie_core.assistant.tools.files.workspace import AccessRefused
@@ -24,6 +25,19 @@ async def refusing(work: Callable[P, str], *arguments: P.args, **named: P.kwargs
         return cannot(str(refusal))
     except OSError as error:
         return cannot(reason(error))
+
+
+def or_refusal(work: Callable[P, str]) -> Callable[P, str]:
+    """Decorate work of another process, so that it returns a sentence if it is refused."""
+
+    @wraps(work)
+    def answer(*arguments: P.args, **named: P.kwargs) -> str:
+        try:
+            return work(*arguments, **named)
+        except AccessRefused as refusal:
+            return cannot(str(refusal))
+
+    return answer
 
 
 def cannot(why: str) -> str:

@@ -14,7 +14,6 @@ from genie_core.assistant.policy.policy import Policy, path_rules
 from genie_core.assistant.tools.catalog import FILE_TOOLS, RISKS
 from genie_core.assistant.tools.files.edit import Edits, TextEdit
 from genie_core.assistant.tools.files.files import Files
-from genie_core.assistant.tools.files.grep import Grep
 from genie_core.assistant.tools.files.workspace import Workspace
 from genie_core.assistant.tools.shell.sandbox import find_backend
 from genie_core.room.engine.effects import ToolEffect, ToolEffects
@@ -70,8 +69,8 @@ async def test_a_denied_path_is_opened_by_no_tool(root: Path, rule: Rule) -> Non
         await Files(workspace).read_file("link.txt"),
         await Files(workspace).search_files("token"),
         await Files(workspace).search_files("token", "prod.env"),
-        await Grep(workspace).grep_files("TOKEN"),
-        await Grep(workspace).grep_files("TOKEN", "prod.env"),
+        await Files(workspace).grep_files("TOKEN"),
+        await Files(workspace).grep_files("TOKEN", "prod.env"),
         await Edits(workspace).edit_file("prod.env", "TOKEN", "x"),
     ]
     assert not any("hunter2" in text for text in texts)
@@ -81,15 +80,15 @@ async def test_a_denied_path_is_opened_by_no_tool(root: Path, rule: Rule) -> Non
 
 
 async def test_searches_leave_out_private_files_and_say_so(root: Path) -> None:
-    found = await Grep(confined(root)).grep_files("TOKEN")
+    found = await Files(confined(root)).grep_files("TOKEN")
     assert "docs/a.md" in found
     assert "hunter2" not in found
     assert "Left out as private: `prod.env`" in found
-    assert "hunter2" in await Grep(confined(root)).grep_files("TOKEN", "prod.env")
+    assert "hunter2" in await Files(confined(root)).grep_files("TOKEN", "prod.env")
 
 
 async def test_searches_leave_out_files_that_rules_ask_about(root: Path) -> None:
-    found = await Grep(confined(root, Rule("ask", path="docs/*"))).grep_files("TOKEN")
+    found = await Files(confined(root, Rule("ask", path="docs/*"))).grep_files("TOKEN")
     assert "is a word" not in found
     assert "`docs/a.md`" in found
 
@@ -562,6 +561,6 @@ def test_a_rule_by_words_allows_what_is_not_known(maze: Path) -> None:
 async def test_other_hard_links_of_a_denied_file_are_not_read(maze: Path) -> None:
     workspace = confined(maze, NO_ENV)
     assert "a rule denies that" in await Files(workspace).read_file("hard.txt")
-    assert "hunter2" not in await Grep(workspace).grep_files("TOKEN")
+    assert "hunter2" not in await Files(workspace).grep_files("TOKEN")
     assert "a rule denies that" in await Edits(workspace).edit_file("hard.txt", "TOKEN", "x")
     assert "hunter2" in await Files(Workspace(maze)).read_file("hard.txt")

@@ -2,11 +2,11 @@
 
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import Concatenate, Final, ParamSpec
 
 from genie_core.agent.approval import shown_original
 from genie_core.assistant.tools.files.changes import FileChanges, Replaced, write_lock
@@ -20,6 +20,8 @@ from genie_core.assistant.tools.files.workspace import (
     whole_text,
 )
 from genie_core.assistant.tools.output import counted, fenced, refusing, size
+
+P = ParamSpec("P")
 
 MAX_WRITTEN_BYTES: Final = 1_000_000
 MAX_EDITS: Final = 50
@@ -95,13 +97,13 @@ def fingerprint(workspace: Workspace, changes: Sequence[Change]) -> str:
     return hashlib.sha256(repr(files).encode()).hexdigest()
 
 
-def planned_deletion(workspace: Workspace, path: str) -> Change:
+def planned_deletion(workspace: Workspace, path: str) -> list[Change]:
     """Plan to remove a file. Raises `AccessRefused`."""
     file = workspace.resolve(path)
-    return Change(file, _whole_file(workspace, file), None)
+    return [Change(file, _whole_file(workspace, file), None)]
 
 
-def planned_move(workspace: Workspace, path: str, to: str) -> Change:
+def planned_move(workspace: Workspace, path: str, to: str) -> list[Change]:
     """Plan to move a file. Raises `AccessRefused`."""
     if not to.strip():
         raise AccessRefused("the new path is empty")
@@ -110,7 +112,7 @@ def planned_move(workspace: Workspace, path: str, to: str) -> Change:
         target = workspace.place(os.path.join(workspace.key(target), file.name))  # noqa: PTH118 - "" stays ""
     if os.path.lexists(target):
         raise AccessRefused(f"{workspace.name(target)!r} already exists")
-    return Change(file, _whole_file(workspace, file), None, to=target)
+    return [Change(file, _whole_file(workspace, file), None, to=target)]
 
 
 def planned_edits(workspace: Workspace, edits: Sequence[TextEdit]) -> list[Change]:
@@ -128,26 +130,28 @@ def planned_edits(workspace: Workspace, edits: Sequence[TextEdit]) -> list[Chang
     return list(planned.values())
 
 
-def planned_write(workspace: Workspace, path: str, content: str, *, overwrite: bool) -> Change:
+def planned_write(
+    workspace: Workspace, path: str, content: str, *, overwrite: bool
+) -> list[Change]:
     """Plan to replace the whole content of a file. Raises `AccessRefused`."""
     file = workspace.place(path)
     if file.is_dir():
         raise AccessRefused(f"{path!r} is a folder")
     if not file.exists():
-        return Change(file, None, content)
+        return [Change(file, None, content)]
     if not overwrite:
         raise AccessRefused(
             f"{workspace.name(file)!r} already exists; edit it, or set overwrite to replace it"
         )
-    return Change(file, _whole_file(workspace, file), content)
+    return [Change(file, _whole_file(workspace, file), content)]
 
 
 def planned_edit(
     workspace: Workspace, path: str, old: str, new: str, *, everywhere: bool
-) -> Change:
+) -> list[Change]:
     """Plan to replace `old` by `new` in a text file. Raises `AccessRefused`."""
     change = _unchanged(workspace, workspace.resolve(path))
-    return _edited(workspace, change, old, new, everywhere=everywhere)
+    return [_edited(workspace, change, old, new, everywhere=everywhere)]
 
 
 def _unchanged(workspace: Workspace, file: Path) -> Change:
@@ -228,7 +232,7 @@ class Edits:
             content: The complete text, at most 400,000 characters.
             overwrite: Replace the file if it exists; otherwise nothing is written then.
         """
-        return await refusing(self._write, path, content, overwrite=overwrite)
+        return await refusing(self._change, planned_write, path, content, overwrite=overwrite)
 
     async def edit_file(
         self,
@@ -245,7 +249,7 @@ class Edits:
             new: Empty deletes the old text.
             everywhere: Replace all occurrences.
         """
-        return await refusing(self._edit, path, old, new, everywhere=everywhere)
+        return await refusing(self._change, planned_edit, path, old, new, everywhere=everywhere)
 
     async def edit_files(self, edits: list[TextEdit]) -> str:
         """Make several edits of files of the workspace, all or none. Returns the diff.
@@ -253,7 +257,7 @@ class Edits:
         Args:
             edits: Each replaces `old`, which must occur only once, by `new` in the file `path`.
         """
-        return await refusing(self._edit_all, edits)
+        return await refusing(self._change, planned_edits, edits)
 
     async def move_file(self, path: str, to: str) -> str:
         """Move or rename a file of the workspace.
@@ -262,7 +266,7 @@ class Edits:
             path: Relative to the workspace.
             to: Its new path, or a folder. An existing file is never replaced.
         """
-        return await refusing(self._move, path, to)
+        return await refusing(self._change, planned_move, path, to)
 
     async def delete_file(self, path: str) -> str:
         """Delete a file of the workspace. Its owner can undo this.
@@ -270,34 +274,20 @@ class Edits:
         Args:
             path: Relative to the workspace.
         """
-        return await refusing(self._delete, path)
+        return await refusing(self._change, planned_deletion, path)
 
     def put(self, path: str, content: str) -> None:
         """Write a whole file, as `write_file` does. Blocks. Raises `AccessRefused`."""
-        self._write(path, content, overwrite=True)
+        self._change(planned_write, path, content, overwrite=True)
 
-    def _write(self, path: str, content: str, *, overwrite: bool) -> str:
+    def _change(
+        self,
+        plan: Callable[Concatenate[Workspace, P], Sequence[Change]],
+        *arguments: P.args,
+        **named: P.kwargs,
+    ) -> str:
         with write_lock:
-            change = planned_write(self.workspace, path, content, overwrite=overwrite)
-            return self._apply([change])
-
-    def _edit(self, path: str, old: str, new: str, *, everywhere: bool) -> str:
-        with write_lock:
-            return self._apply(
-                [planned_edit(self.workspace, path, old, new, everywhere=everywhere)]
-            )
-
-    def _edit_all(self, edits: list[TextEdit]) -> str:
-        with write_lock:
-            return self._apply(planned_edits(self.workspace, edits))
-
-    def _move(self, path: str, to: str) -> str:
-        with write_lock:
-            return self._apply([planned_move(self.workspace, path, to)])
-
-    def _delete(self, path: str) -> str:
-        with write_lock:
-            return self._apply([planned_deletion(self.workspace, path)])
+            return self._apply(plan(self.workspace, *arguments, **named))
 
     def _apply(self, changes: Sequence[Change]) -> str:
         """Make all changes or, if one fails, none."""

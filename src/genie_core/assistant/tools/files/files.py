@@ -1,17 +1,22 @@
-"""Listing, reading and searching files of the workspace."""
+"""Listing, reading and searching files of the workspace.
+
+Patterns of .gitignore and regular expressions decide how long a search takes, some of them years
+for a short line, so it runs in a process that can be ended.
+"""
 
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeVarTuple
 
 from genie_core.assistant.tools.files.confined import FolderEntry
-from genie_core.assistant.tools.files.prefilter import find_ripgrep, literal_of_text
+from genie_core.assistant.tools.files.prefilter import find_ripgrep, literal_of, literal_of_text
 from genie_core.assistant.tools.files.walk import (
+    IGNORED,
     Walk,
     fits_name,
-    left_out,
     rules_above,
     some,
     why_left_out,
@@ -24,7 +29,15 @@ from genie_core.assistant.tools.files.workspace import (
     as_text,
     whole_text,
 )
-from genie_core.assistant.tools.output import cannot, counted, fenced, noted, refusing, size
+from genie_core.assistant.tools.output import (
+    cannot,
+    counted,
+    fenced,
+    noted,
+    or_refusal,
+    refusing,
+    size,
+)
 from genie_core.assistant.tools.shell.worker_process import TookTooLong, WorkFailed, isolated
 
 Ts = TypeVarTuple("Ts")
@@ -35,15 +48,22 @@ MAX_CHARS: Final = 20_000
 MAX_HITS: Final = 50
 MAX_FOUND: Final = 100
 MAX_HIT_CHARS: Final = 200
+MAX_MATCHES: Final = 100
+MAX_CONTEXT: Final = 5
+MAX_PATTERN_CHARS: Final = 1_000
 SECONDS: Final = 15.0
 """Time limit for listing and searching."""
 
 
 @dataclass(frozen=True)
 class Files:
-    """The read-only file tools over one workspace. They answer refusals with a sentence."""
+    """The read-only file tools over one workspace. They answer refusals with a sentence.
+
+    `seconds` limits one call of `grep_files`.
+    """
 
     workspace: Workspace
+    seconds: float = SECONDS
 
     async def list_files(self, folder: str = "") -> str:
         """List a folder of the workspace.
@@ -75,6 +95,40 @@ class Files:
         """
         return await self._isolated(lines_with, folder, text, find_ripgrep(self.workspace.root))
 
+    async def grep_files(
+        self,
+        pattern: str,
+        folder: str = "",
+        files: str = "",
+        ignore_case: bool = False,  # noqa: FBT001, FBT002 — a model passes tool arguments by name
+        context: int = 0,
+    ) -> str:
+        r"""Find lines of the workspace's text files that match a regular expression.
+
+        Leaves out what `search_files` does.
+
+        Args:
+            pattern: In Python's syntax, such as "def \w+_name\(". Matched line by line.
+            folder: Search only below this folder, or in this file.
+            files: Search only files with such a name or path: "*.py" or "src/**/*.toml".
+            ignore_case: Ignore case.
+            context: Lines to show around each match, at most 5.
+        """
+        if len(pattern) > MAX_PATTERN_CHARS:
+            return cannot(f"the pattern has more than {MAX_PATTERN_CHARS:,} characters")
+        named = (pattern, folder, files, ignore_case, context, find_ripgrep(self.workspace.root))
+        what = f"searching for {pattern!r} took"
+        try:
+            result = await isolated(self.seconds, matching_lines, self.workspace.packed, *named)
+        except TookTooLong:
+            return cannot(
+                f"{what} more than {self.seconds:g} seconds; use a simpler pattern or search fewer "
+                "files"
+            )
+        except WorkFailed:
+            return cannot(f"{what} too much memory or failed; use a simpler pattern")
+        return noted(result)
+
     async def find_files(self, name: str, folder: str = "") -> str:
         """Find files of the workspace by name. Leaves out what `search_files` does.
 
@@ -88,7 +142,7 @@ class Files:
     async def _isolated(
         self, work: Callable[[list[object], str, *Ts], str], folder: str, *others: *Ts
     ) -> str:
-        """Run work in a process that can be ended: .gitignore patterns decide how long it takes."""
+        """Run work on a folder in a process that can be ended."""
         try:
             return noted(await isolated(SECONDS, work, self.workspace.packed, folder, *others))
         except (TookTooLong, WorkFailed):
@@ -146,13 +200,11 @@ def whole_file_text(workspace: Workspace, path: str) -> str:
     return text
 
 
+@or_refusal
 def listed(packed: list[object], folder: str) -> str:
     """Do the work of `list_files`, without a time limit."""
     workspace = Workspace.unpacked(packed)
-    try:
-        place = workspace.resolve(folder)
-    except AccessRefused as refusal:
-        return cannot(str(refusal))
+    place = workspace.resolve(folder)
     if not place.is_dir():
         return cannot(f"{folder!r} is a file, not a folder")
     rules = with_own_rules(rules_above(workspace, place), workspace, place)
@@ -174,20 +226,18 @@ def listed(packed: list[object], folder: str) -> str:
     heading = f"{_titled(folder)} has {count}:" if entries else f"{_titled(folder)} is empty."
     if (ignored or hidden) and not entries:
         heading = f"{_titled(folder)} has no entries to list."
-    notes = [left_out(ignored)] if ignored else []
+    notes = [IGNORED.format(some(ignored))] if ignored else []
     notes += [f"Left out as hidden: {some(hidden)}."] if hidden else []
     return "\n".join([heading, *lines, *([""] if notes else []), *notes])
 
 
+@or_refusal
 def lines_with(packed: list[object], folder: str, text: str, ripgrep: str = "") -> str:
     """Do the work of `search_files`, without a time limit."""
     workspace, needle = Workspace.unpacked(packed), text.strip().casefold()
     if not needle:
         return cannot("the text to search for is empty")
-    try:
-        walk = Walk(workspace, workspace.resolve(folder))
-    except AccessRefused as refusal:
-        return cannot(str(refusal))
+    walk = Walk(workspace, workspace.resolve(folder))
     hits: list[str] = []
     for name, content in walk.texts(literal=literal_of_text(needle), ripgrep=ripgrep):
         hits += [
@@ -198,18 +248,94 @@ def lines_with(packed: list[object], folder: str, text: str, ripgrep: str = "") 
         if len(hits) > MAX_HITS:
             walk.stop(name, f"{MAX_HITS} matches")
             break
-    return "\n".join([*_found(text.strip(), hits, walk), *walk.notes()])
+    return _report(walk, ("contains", "contain"), text.strip(), len(hits), hits[:MAX_HITS])
 
 
+@or_refusal
+def matching_lines(
+    packed: list[object],
+    pattern: str,
+    folder: str,
+    files: str,
+    ignore_case: bool,  # noqa: FBT001 — passed on by position
+    context: int,
+    ripgrep: str = "",
+) -> str:
+    """Do the work of `grep_files`, without a time limit."""
+    workspace = Workspace.unpacked(packed)
+    try:
+        expression = re.compile(pattern, re.IGNORECASE if ignore_case else 0)
+    except (re.error, RecursionError, OverflowError) as error:
+        return cannot(f"{pattern!r} is not a valid regular expression: {error}")
+    walk = Walk(workspace, workspace.resolve(folder))
+    literal = literal_of(pattern, ignore_case=ignore_case)
+    context, groups, matches = max(0, min(context, MAX_CONTEXT)), list[list[str]](), 0
+    for name, text in walk.texts(lambda name: fits_name(name, files), literal, ripgrep):
+        lines = text.splitlines()
+        hits = [place for place, line in enumerate(lines) if expression.search(line)]
+        groups += _groups(name, lines, hits[: MAX_MATCHES - matches], context, expression)
+        matches += len(hits)
+        if matches > MAX_MATCHES:
+            walk.stop(name, f"{MAX_MATCHES} matches")
+            break
+    shown = [line for group in groups for line in ([*group, "--"] if context else group)]
+    shown = shown[:-1] if context else shown
+    return _report(walk, ("matches", "match"), pattern, matches, shown, MAX_MATCHES)
+
+
+def _report(
+    walk: Walk,
+    verb: tuple[str, str],
+    text: str,
+    matches: int,
+    lines: Sequence[str],
+    most: int = MAX_HITS,
+) -> str:
+    """Return matching lines, below a heading; `verb` is in the singular and the plural."""
+    among = f"({counted(walk.searched, 'file')} searched)"
+    if not matches:
+        return "\n".join([f"{walk.none(f'line {verb[0]}')} {text!r} {among}.", *walk.notes()])
+    count = f"More than {most}" if matches > most else str(matches)
+    found = f"line {verb[0]}" if matches == 1 else f"lines {verb[1]}"
+    return "\n".join([f"{count} {found} {text!r} {among}:", *fenced(lines), *walk.notes()])
+
+
+def _groups(
+    name: str, lines: list[str], hits: list[int], context: int, expression: re.Pattern[str]
+) -> Iterator[list[str]]:
+    """Yield the matches with their context; matches whose contexts touch share a group."""
+    matching, group, upto = set(hits), list[str](), 0
+    for hit in hits:
+        first = max(hit - context, upto)
+        if first > upto and group:
+            yield group
+            group = []
+        upto = max(upto, min(hit + context + 1, len(lines)))
+        for place in range(first, upto):
+            if place in matching:
+                group.append(f"{name}:{place + 1}: {_around(expression, lines[place])}")
+            else:
+                group.append(f"{name}-{place + 1}- {lines[place][:MAX_HIT_CHARS]}")
+    if group:
+        yield group
+
+
+def _around(expression: re.Pattern[str], line: str) -> str:
+    """Return a line, or the surroundings of the match in a long one."""
+    found = expression.search(line)
+    if found is None or len(line) <= MAX_HIT_CHARS:
+        return line[:MAX_HIT_CHARS].rstrip()
+    start = max(0, found.start() - MAX_HIT_CHARS // 4)
+    return f"{'…' if start else ''}{line[start : start + MAX_HIT_CHARS]}…"
+
+
+@or_refusal
 def named(packed: list[object], folder: str, name: str) -> str:
     """Do the work of `find_files`, without a time limit."""
     workspace, wanted = Workspace.unpacked(packed), name.strip()
     if not wanted or len(wanted) > MAX_HIT_CHARS:
         return cannot(f"the name to find is {'too long' if wanted else 'empty'}")
-    try:
-        walk = Walk(workspace, workspace.resolve(folder))
-    except AccessRefused as refusal:
-        return cannot(str(refusal))
+    walk = Walk(workspace, workspace.resolve(folder))
     paths = list(walk.names())
     if set("*?[") & set(wanted):
         found = [path for path in paths if fits_name(path, wanted)]
@@ -253,15 +379,6 @@ def _entry(workspace: Workspace, path: Path, entry: FolderEntry) -> str:
     if entry.kind == "folder":
         return f"- {name}/"
     return f"- {name} ({'unreadable' if entry.size is None else size(entry.size)})"
-
-
-def _found(text: str, hits: list[str], walk: Walk) -> list[str]:
-    among = f"({counted(walk.searched, 'file')} searched)"
-    if not hits:
-        return [f"{walk.none('line contains')} {text!r} {among}."]
-    count = f"More than {MAX_HITS}" if len(hits) > MAX_HITS else str(len(hits))
-    noun = "line contains" if len(hits) == 1 else "lines contain"
-    return [f"{count} {noun} {text!r} {among}:", *fenced(hits[:MAX_HITS])]
 
 
 def _fitting(lines: list[str]) -> list[str]:

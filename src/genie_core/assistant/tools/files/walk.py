@@ -1,6 +1,7 @@
 """Walking through the text files of a workspace, within limits and by .gitignore rules."""
 
 import os
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from fnmatch import fnmatchcase
@@ -113,6 +114,18 @@ MAX_SECONDS: Final = 10.0
 """Seconds after which a search stops and says so."""
 
 _MAX_NAMED: Final = 3
+IGNORED: Final = "Excluded by .gitignore: {}. Name one as the folder to look into it."
+_NOTES: Final = {
+    "shortened": f"Searched only the first {size(MAX_FILE_BYTES)} of {{}}.",
+    "private": "Left out as private: {}. Name one to search it.",
+    "hidden": "Left out as hidden: {}. Name one to search it.",
+    "unnamed": "Left out for characters in their names: {}.",
+    "unread": "Not readable: {}.",
+    "generated": "Left out as installed or generated: {}. Name one as the folder to look into it.",
+    "ignored": IGNORED,
+}
+"""Sentences about paths that a search left out, by the reason."""
+
 _BATCH: Final = 2_000
 """Files that are looked for before any of them is read."""
 
@@ -160,13 +173,7 @@ class Walk:
         self._start = start
         self._visited = 0
         self._deadline = monotonic() + MAX_SECONDS
-        self._ignored: list[str] = []
-        self._generated: list[str] = []
-        self._hidden: list[str] = []
-        self._unread: list[str] = []
-        self._unnamed: list[str] = []
-        self._shortened: list[str] = []
-        self._private: list[str] = []
+        self._omitted: defaultdict[str, list[str]] = defaultdict(list)
         self._stopped = ""
         self._left_out = (*workspace.rules.unread, *workspace.rules.private)
         self.searched = 0
@@ -190,13 +197,13 @@ class Walk:
                         return self.stop(name, f"{MAX_SECONDS:g} seconds")
                     self.searched += 1
                     if length > MAX_FILE_BYTES:
-                        self._shortened.append(name)
+                        self._omitted["shortened"].append(name)
                     if may_match and length <= MAX_FILE_BYTES and not may_match(file):
                         continue
                     try:
                         content = reader.read(file)
                     except (AccessRefused, OSError):
-                        self._unread.append(name)
+                        self._omitted["unread"].append(name)
                         self.searched -= 1
                         continue
                     if literal.may_match(content):
@@ -210,7 +217,7 @@ class Walk:
             if not wanted(name):
                 continue
             if file != self._start and self._workspace.is_private(self._workspace.key(file)):
-                self._private.append(name)
+                self._omitted["private"].append(name)
                 continue
             if count >= MAX_SEARCHED_FILES:
                 self.stop(name, counted(count, "file"))
@@ -230,9 +237,9 @@ class Walk:
         for file, _ in self._files():
             key = self._workspace.key(file)
             if not key.isprintable():
-                self._unnamed.append(self._workspace.name(file))
+                self._omitted["unnamed"].append(self._workspace.name(file))
             elif matches_path(key, self._left_out):
-                self._private.append(key)
+                self._omitted["private"].append(key)
             else:
                 yield key
 
@@ -246,24 +253,9 @@ class Walk:
 
     def notes(self) -> list[str]:
         """Return one sentence for each kind of omission."""
-        notes = [self._stopped] if self._stopped else []
-        if self._shortened:
-            notes.append(
-                f"Searched only the first {size(MAX_FILE_BYTES)} of {some(self._shortened)}."
-            )
-        if self._private:
-            notes.append(f"Left out as private: {some(self._private)}. Name one to search it.")
-        if self._hidden:
-            notes.append(f"Left out as hidden: {some(self._hidden)}. Name one to search it.")
-        if self._unnamed:
-            notes.append(f"Left out for characters in their names: {some(self._unnamed)}.")
-        if self._unread:
-            notes.append(f"Not readable: {some(self._unread)}.")
-        if self._generated:
-            notes.append(not_searched(self._generated))
-        if self._ignored:
-            notes.append(left_out(self._ignored))
-        return notes
+        omitted = self._omitted
+        notes = [text.format(some(omitted[kind])) for kind, text in _NOTES.items() if omitted[kind]]
+        return [self._stopped, *notes] if self._stopped else notes
 
     def _files(self) -> Iterator[tuple[Path, int]]:
         """Yield a folder's files by name, with their lengths, then those of its subfolders."""
@@ -300,10 +292,10 @@ class Walk:
             with self._workspace.folder(place) as folder:
                 entries = entries_of(folder)
         except OSError:
-            self._unread.append(name)
+            self._omitted["unread"].append(name)
             return []
         if place != self._start and has_mark(entries):
-            self._generated.append(name)
+            self._omitted["generated"].append(name)
             return []
         return entries
 
@@ -316,15 +308,11 @@ class Walk:
             if not is_folder and entry.kind != "file":
                 continue
             name = self._workspace.name(path) + "/" * is_folder
-            match why_left_out(path, entry, rules):
-                case "":
-                    yield path, entry
-                case "ignored":
-                    self._ignored.append(name)
-                case "generated":
-                    self._generated.append(name)
-                case "hidden":
-                    self._hidden.append(name)
+            why = why_left_out(path, entry, rules)
+            if not why:
+                yield path, entry
+            elif why != "closed":
+                self._omitted[why].append(name)
 
 
 def fits_name(name: str, files: str) -> bool:
@@ -352,19 +340,6 @@ def why_left_out(
 def has_mark(entries: Iterable[FolderEntry]) -> bool:
     """Whether a folder says that it is a cache or a virtual environment."""
     return any(entry.name in GENERATED_MARKS for entry in entries)
-
-
-def left_out(ignored: list[str]) -> str:
-    """Name the paths that were left out because Git ignores them."""
-    return f"Excluded by .gitignore: {some(ignored)}. Name one as the folder to look into it."
-
-
-def not_searched(generated: list[str]) -> str:
-    """Name the folders that were left out as caches or installed packages."""
-    return (
-        f"Left out as installed or generated: {some(generated)}. Name one as the folder to look "
-        "into it."
-    )
 
 
 def some(names: list[str]) -> str:

@@ -6,8 +6,8 @@ that a link placed in between can't lead out either.
 
 import os
 import re
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from fnmatch import translate
 from functools import lru_cache
@@ -168,11 +168,8 @@ class Workspace:
         """Read at most `limit` bytes of a regular file that `resolve` returned."""
         if file == self.root:
             raise AccessRefused("the workspace is not a file")
-        try:
-            with self.folder(file.parent) as folder:
-                return self.read_from(folder, file, limit)
-        except OSError as error:
-            raise self._refusal(file, "read", error) from None
+        with self._folder_of(file, "read") as folder:
+            return self.read_from(folder, file, limit)
 
     def read_from(self, folder: int, file: Path, limit: int = MAX_FILE_BYTES) -> bytes:
         """Read a file as `read_bytes` does, from its open folder. Raises `OSError`, too."""
@@ -194,42 +191,46 @@ class Workspace:
         `mode` are the permissions of a new file, if it is to have others than usual.
         """
         self._check_written(file)
-        try:
-            with self.folder(file.parent, create=True) as folder:
-                put_file(folder, file.name, content, replace=replace, mode=mode)
-        except FileExistsError:
-            raise AccessRefused(f"{self.name(file)!r} already exists") from None
-        except OSError as error:
-            raise self._refusal(file, "written", error) from None
+        with self._folder_of(file, "written", create=True) as folder:
+            put_file(folder, file.name, content, replace=replace, mode=mode)
 
     def move(self, file: Path, to: Path) -> None:
         """Move a regular file that `resolve` returned to where `place` said."""
         self._check_written(file)
         self._check_written(to)
-        try:
-            with self.folder(file.parent) as folder, self.folder(to.parent, create=True) as target:
-                move_file(folder, file.name, target, to.name)
-        except FileExistsError:
-            raise AccessRefused(f"{self.name(to)!r} already exists") from None
-        except OSError as error:
-            raise self._refusal(file, "moved", error) from None
+        with (
+            self._folder_of(file, "moved", new=to) as folder,
+            self.folder(to.parent, create=True) as target,
+        ):
+            move_file(folder, file.name, target, to.name)
 
     def mode(self, file: Path) -> int:
         """Return the permissions of a regular file that may be replaced."""
-        try:
-            with self.folder(file.parent) as folder:
-                return file_mode(folder, file.name)
-        except OSError as error:
-            raise self._refusal(file, "changed", error) from None
+        with self._folder_of(file, "changed") as folder:
+            return file_mode(folder, file.name)
 
     def remove(self, file: Path) -> None:
         """Remove a regular file that `resolve` returned."""
         self._check_written(file)
+        with self._folder_of(file, "removed") as folder:
+            drop_file(folder, file.name)
+
+    @contextmanager
+    def _folder_of(
+        self, file: Path, done: str, *, new: Path | None = None, create: bool = False
+    ) -> Iterator[int]:
+        """Open the folder of a file that is to be `done`; refuse if the system does.
+
+        `new` is the file that must not exist, by default this one.
+        """
         try:
-            with self.folder(file.parent) as folder:
-                drop_file(folder, file.name)
+            with self.folder(file.parent, create=create) as folder:
+                yield folder
+        except FileExistsError:
+            raise AccessRefused(f"{self.name(new or file)!r} already exists") from None
         except OSError as error:
-            raise self._refusal(file, "removed", error) from None
+            reason = error.strerror or str(error)
+            raise AccessRefused(f"{self.name(file)!r} cannot be {done}: {reason}") from None
 
     def folder(self, folder: Path, *, create: bool = False) -> AbstractContextManager[int]:
         """Open a folder that `resolve` returned, as a descriptor. Raises `OSError`."""
@@ -291,10 +292,6 @@ class Workspace:
             raise AccessRefused(f"{self.name(file)!r} is not a valid file name")
         if matches_path(self.key(file), self.rules.unwritten):
             raise AccessRefused(f"{self.name(file)!r} may not be written: a rule denies it")
-
-    def _refusal(self, file: Path, done: str, error: OSError) -> AccessRefused:
-        reason = error.strerror or str(error)
-        return AccessRefused(f"{self.name(file)!r} cannot be {done}: {reason}")
 
 
 def hidden_parts(key: str) -> list[str]:

@@ -17,7 +17,13 @@ from genie_core.assistant.tools.files.workspace import AccessRefused, Workspace
 from genie_core.assistant.tools.output import cannot
 from genie_core.assistant.tools.shell.jobs import JOB_SECONDS, Job, Jobs
 from genie_core.assistant.tools.shell.prompts import missed_input
-from genie_core.assistant.tools.shell.run import SUPERVISOR, Outcome, environment, run_to_end
+from genie_core.assistant.tools.shell.run import (
+    SUPERVISOR,
+    CommandRun,
+    Outcome,
+    environment,
+    run_to_end,
+)
 from genie_core.assistant.tools.shell.sandbox import (
     SandboxUnavailable,
     find_denied,
@@ -159,15 +165,10 @@ class Commands:
         try:
             with self.workspace.folder(place) as opened:
                 box = await off_loop(partial(self._box, words, place), "genie-sandbox")
+                where, env = place if box.wrapper else opened, environment(self.sandbox.env)
+                limit = self.limits.command_bytes
                 outcome = await run_to_end(
-                    words,
-                    place if box.wrapper else opened,
-                    seconds,
-                    self.limits.command_bytes,
-                    environment(self.sandbox.env),
-                    box.wrapper,
-                    listen,
-                    patient=patient,
+                    CommandRun(words, where, seconds, limit, env, box.wrapper, listen, patient)
                 )
         except SandboxUnavailable as error:
             raise AccessRefused(

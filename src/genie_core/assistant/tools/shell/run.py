@@ -82,26 +82,32 @@ class Outcome:
         return f"signal {-self.code}"
 
 
-async def run_to_end(
-    command: Sequence[str],
-    folder: int | Path,
-    seconds: float,
-    limit: int,
-    env: Mapping[str, str],
-    wrapper: Sequence[str] = (),
-    listen: Callable[[bytes], None] | None = None,
-    *,
-    patient: bool = False,
-) -> Outcome:
-    """Run a command without input, in an open folder or, in a sandbox, in one that it sees.
+@dataclass(frozen=True, slots=True)
+class CommandRun:
+    """A command to run without input."""
 
-    `wrapper` are the words that start a sandbox. The supervisor runs in it, too: it sees the
-    command's processes and their signals, and all that is outside stays invisible; an open folder
-    would lead out. When this returns or raises, also on cancellation, no process of the command is
-    left. `listen` gets the output as it comes, from a thread. A command that asks a question and then
-    is silent is ended, unless this is to be `patient`. Raises `OSError` if the system can't start one.
+    command: Sequence[str]
+    folder: int | Path
+    """An open folder; in a sandbox, where that would lead out, the path of one that it sees."""
+    seconds: float
+    limit: int
+    """Bytes of output that are kept."""
+    env: Mapping[str, str]
+    wrapper: Sequence[str] = ()
+    """The words that start a sandbox; the supervisor runs in it, too, and sees nothing outside."""
+    listen: Callable[[bytes], None] | None = None
+    """Gets the output as it comes, from a thread."""
+    patient: bool = False
+    """Whether the command may be silent after it has asked a question; else it is ended."""
+
+
+async def run_to_end(command: CommandRun) -> Outcome:
+    """Run a command.
+
+    When this returns or raises, also on cancellation, no process of the command is left. Raises
+    `OSError` if the system can't start one.
     """
-    run = _Run(command, folder, seconds, Clip(limit), env, wrapper, listen, patient=patient)
+    run = _Run(command)
     work = start_task(off_loop(run.run, "genie-command"))
     try:
         return await asyncio.shield(work)
@@ -153,28 +159,13 @@ def is_key(name: str) -> bool:
 class _Run:
     """One command, run in a thread under its supervisor; another thread may stop it."""
 
-    def __init__(
-        self,
-        command: Sequence[str],
-        folder: int | Path,
-        seconds: float,
-        output: Clip,
-        env: Mapping[str, str],
-        wrapper: Sequence[str],
-        listen: Callable[[bytes], None] | None,
-        *,
-        patient: bool,
-    ) -> None:
+    def __init__(self, command: CommandRun) -> None:
         self._command = command
-        self._patient = patient
+        self._output = Clip(command.limit)
         self._waits = False
         # the caller may be cancelled and close its own
+        folder = command.folder
         self._folder = os.dup(folder) if isinstance(folder, int) else folder
-        self._env = env
-        self._wrapper = wrapper
-        self._seconds = seconds
-        self._output = output
-        self._listen = listen
         self._mark = token_hex(16)
         self._socket, self._child_end = socket.socketpair()
 
@@ -194,7 +185,7 @@ class _Run:
             with self._child_end:
                 supervisor = self._start()
             with supervisor:
-                status, out_of_time = self._collect(supervisor, started + self._seconds)
+                status, out_of_time = self._collect(supervisor, started + self._command.seconds)
                 left = 0 if status.is_certain else _end_marked(self._mark)
                 supervisor.kill()  # finished, or stuck
         finally:
@@ -214,11 +205,11 @@ class _Run:
     def _start(self) -> "subprocess.Popen[bytes]":
         start = [sys.executable, "-I", "-S", os.fspath(SUPERVISOR)]
         return subprocess.Popen(
-            [*self._wrapper, *start, str(self._folder), *self._command],
+            [*self._command.wrapper, *start, str(self._folder), *self._command.command],
             stdin=self._child_end.fileno(),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            env={**self._env, MARK: self._mark},
+            env={**self._command.env, MARK: self._mark},
             pass_fds=[self._folder] if isinstance(self._folder, int) else [],
             start_new_session=True,
         )
@@ -264,7 +255,7 @@ class _Run:
 
     def _is_waiting(self) -> bool:
         """Whether the last that a silent command printed is a question."""
-        return not self._patient and bool(question_in(self._output.end))
+        return not self._command.patient and bool(question_in(self._output.end))
 
     def _read(self, output: int) -> bool:
         """Read available output; False at the end or if there is none yet."""
@@ -273,6 +264,6 @@ class _Run:
         except BlockingIOError:
             return False
         self._output.feed(data)
-        if self._listen is not None:
-            self._listen(data)
+        if self._command.listen is not None:
+            self._command.listen(data)
         return bool(data)

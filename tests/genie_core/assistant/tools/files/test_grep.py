@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from genie_core.assistant.tools.files import walk
-from genie_core.assistant.tools.files.grep import MAX_MATCHES, Grep, matching_lines
+from genie_core.assistant.tools.files.files import MAX_MATCHES, Files, matching_lines
 from genie_core.assistant.tools.files.workspace import Workspace
 
 
@@ -33,7 +33,7 @@ def search(
 
 
 async def test_lines_are_found_by_pattern(root: Path) -> None:
-    assert await Grep(Workspace(root)).grep_files(r"^def (\w+)\(\):$") == (
+    assert await Files(Workspace(root)).grep_files(r"^def (\w+)\(\):$") == (
         "2 lines match '^def (\\\\w+)\\\\(\\\\):$' (4 files searched):\n"
         "```\na.py:3: def one():\nsrc/b.py:1: def two():\n```"
     )
@@ -87,7 +87,7 @@ def test_what_cannot_be_searched_is_said(root: Path, pattern: str, folder: str, 
 
 async def test_a_pattern_that_would_take_years_is_given_up(root: Path) -> None:
     (root / "trap.txt").write_text("a" * 60 + "b", encoding="utf-8")
-    grep = Grep(Workspace(root), seconds=0.5)
+    grep = Files(Workspace(root), seconds=0.5)
     said = await grep.grep_files("^(a+)+$", files="trap.txt")
     assert "took more than 0.5 seconds" in said
     assert "more than 1,000 characters" in await grep.grep_files("x" * 2_000)

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genie_core.assistant.tools.files.files import lines_with
-from genie_core.assistant.tools.files.grep import matching_lines
+from genie_core.assistant.tools.files.files import lines_with, matching_lines
 from genie_core.assistant.tools.files.prefilter import (
     FOLDING_TO_ASCII,
     find_ripgrep,

@@ -290,13 +290,13 @@ async def test_settings_of_the_whole_machine_are_not_written(root: Path) -> None
 @pytest.mark.parametrize("report", ["{", '{\\"code\\": \\"x\\"}', "[]", "\\377"])
 async def test_a_report_that_a_command_made_up_does_no_harm(tmp_path: Path, report: str) -> None:
     forged = ["/bin/sh", "-c", f'printf "{report}" >&0', "sh"]
-    outcome = await run.run_to_end(["true"], tmp_path, 60.0, 1000, {}, forged)
+    outcome = await run.run_to_end(run.CommandRun(["true"], tmp_path, 60.0, 1000, {}, forged))
     assert (outcome.code, outcome.error, outcome.left) == (None, "", 0)
 
 
 async def test_a_report_without_end_is_given_up(tmp_path: Path) -> None:
     forged = ["/bin/sh", "-c", "exec cat /dev/zero >&0", "sh"]
-    outcome = await run.run_to_end(["true"], tmp_path, 600.0, 1000, {}, forged)
+    outcome = await run.run_to_end(run.CommandRun(["true"], tmp_path, 600.0, 1000, {}, forged))
     assert outcome.code is None
     assert not outcome.out_of_time
 
