@@ -4,15 +4,10 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from genie_core.room.protocol.events import (
-    AnswerPosted,
-    ApprovalRequested,
-    Event,
-    MemberJoined,
-    MessagePosted,
-)
+from genie_core.room.protocol.events import ApprovalRequested, Event, MemberJoined
 from genie_core.room.protocol.names import MAX_POINTS, fold_name
 from genie_core.room.state.room_state import RoomState
+from genie_core.room.view.spoken import spoken_in
 from genie_core.settings.model import Notify
 
 GAP: Final = 1.0
@@ -61,14 +56,10 @@ class Bell:
 
 def told_by(event: Event, title: str) -> str:
     """Say in a line what an event that rings tells; not safe to show."""
-    match event.body:
-        case ApprovalRequested(tool=tool):
-            return f"{title}: approve {tool}?"
-        case MessagePosted(text=text):
-            return f"{title}: {event.by}: {text}"
-        case AnswerPosted(text=text):
-            return f"{title}: genie: {text}"
-    return title
+    if isinstance(event.body, ApprovalRequested):
+        return f"{title}: approve {event.body.tool}?"
+    said = spoken_in(event)
+    return f"{title}: {said.by}: {said.text}" if said is not None else title
 
 
 def rings(notify: Notify, event: Event, state: RoomState, me: str) -> bool:
@@ -78,19 +69,16 @@ def rings(notify: Notify, event: Event, state: RoomState, me: str) -> bool:
     """
     if notify == "none":
         return False
-    match event.body:
-        case ApprovalRequested(approval=approval):
-            return any(each.id == approval for each in state.pending_for(me))
-        case MessagePosted(sealed=sealed, text="") | AnswerPosted(sealed=sealed, text="") if sealed:
-            return False
-        case MessagePosted(text=text, to=to):
-            to_me = to == me or mentions(text, me)
-            return event.by != me and (notify == "all" or to_me)
-        case AnswerPosted(text=text, receiver=receiver):
-            to_me = event.by != me and (receiver == me or mentions(text, me))
-            return notify == "all" or to_me
-        case _:
-            return False
+    if isinstance(event.body, ApprovalRequested):
+        return any(each.id == event.body.approval for each in state.pending_for(me))
+    said = spoken_in(event)
+    if said is None or not said.is_whole or event.told is not event:
+        return False
+    if said.is_private and not said.text:
+        return False
+    to_me = event.by != me and (said.to == me or mentions(said.text, me))
+    others = said.is_answer or event.by != me
+    return others if notify == "all" else to_me
 
 
 def mentions(text: str, name: str) -> bool:

@@ -11,9 +11,8 @@ from genie_core.room.protocol.codec import whole_text
 from genie_core.room.protocol.events import Copied
 from genie_core.room.protocol.founding import Founding
 from genie_core.room.protocol.host_record import HostRecord
-from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.room_state import AGENT, RoomState
 from genie_core.sessions.errors import DamagedSession, InvalidTag, NewerVersion, check_ordinary
-from genie_core.sessions.transcript import AGENT
 
 FORMAT: Final = 3
 """Version of the folder's layout and of `room.json`."""

@@ -8,22 +8,16 @@ from typing import Final
 from msgspec.structs import replace
 
 from genie_core.room.protocol.events import (
-    AnswerPosted,
     Event,
     MessageDeleted,
     MessageEdited,
-    MessagePosted,
     Quote,
     QuotedLine,
-    RunCancelled,
-    RunFailed,
 )
 from genie_core.room.state.members import Members
+from genie_core.room.view.spoken import spoken_in
 from genie_core.room.view.wording import author_line
 from genie_core.sessions.log.reader import LogReader
-
-AGENT: Final = "genie"
-"""The author's name of agents' answers."""
 
 LOOKED_AT: Final = 10_000
 """How many of the last events are searched for messages."""
@@ -82,13 +76,13 @@ class LatestTexts:
             self._texts.setdefault((number, told.by), change.text)
 
     def _shown(self, event: Event) -> Event | None:
-        told = event.told
-        if not isinstance(told.body, MessagePosted):
+        told, posted = event.told, event.posted
+        if posted is None:
             return event
-        text = self._texts.pop((event.seq, told.by), told.body.text)
-        if text is None or text == told.body.text:
+        text = self._texts.pop((event.seq, told.by), posted.text)
+        if text is None or text == posted.text:
             return event if text is not None else None
-        return Event(event.seq, told.at, told.by, replace(told.body, text=text))
+        return Event(event.seq, told.at, told.by, replace(posted, text=text))
 
 
 def spoken(events: Iterable[Event]) -> Iterator[TranscriptLine]:
@@ -97,19 +91,11 @@ def spoken(events: Iterable[Event]) -> Iterator[TranscriptLine]:
     Private ones are left out, here and in excerpts.
     """
     for event in events:
-        told = event.told
-        match told.body:
-            case MessagePosted(to=to) if to:
-                pass
-            case MessagePosted(text=text, emote=emote, files=files):
-                shown = text if text.strip() else ", ".join(file.name for file in files)
-                yield TranscriptLine(
-                    event.seq, told.at, f"* {told.by}" if emote else told.by, shown
-                )
-            case AnswerPosted(text=text, sealed=()):
-                yield TranscriptLine(event.seq, told.at, AGENT, text)
-            case RunFailed(text=text) | RunCancelled(text=text) if text:  # a part of an answer
-                yield TranscriptLine(event.seq, told.at, AGENT, text)
+        said = spoken_in(event)
+        if said is not None and not said.is_private:
+            text = said.text if said.text.strip() else ", ".join(each.name for each in said.files)
+            by = f"* {said.by}" if said.emote else said.by
+            yield TranscriptLine(said.seq, said.at, by, text)
 
 
 def last_spoken(log: LogReader, most: int) -> list[TranscriptLine]:
@@ -144,14 +130,11 @@ def excerpt(log: LogReader, room: str, title: str, last: int) -> Quote:
 
 
 def _lines(events: Iterable[Event], members: Members) -> Iterator[QuotedLine]:
-    for event in events:
-        told = event.told
-        by = author_line(told.by, by_agent=members.is_agent(told.by))
-        match told.body:
-            case MessagePosted(text=text, emote=emote, to="") if text.strip():
-                yield QuotedLine(by, f"* {by} {text}" if emote else text, told.at)
-            case AnswerPosted(text=text, sealed=()):
-                yield QuotedLine(AGENT, text, told.at)
+    for said in filter(None, map(spoken_in, events)):
+        if said.is_private or not (said.is_whole and said.text.strip()):
+            continue
+        by = author_line(said.by, by_agent=not said.is_answer and members.is_agent(said.by))
+        yield QuotedLine(by, f"* {by} {said.text}" if said.emote else said.text, said.at)
 
 
 def _newest(lines: list[QuotedLine]) -> tuple[QuotedLine, ...]:

@@ -7,7 +7,6 @@ from typing import Final
 from genie_core.room.protocol.events import (
     ChangeBody,
     Event,
-    MessagePosted,
     RecoveredEvent,
     RunBody,
     UnreadableEvent,
@@ -128,8 +127,8 @@ def _is_proven_as_before(state: RoomState, event: Event, signature: EntrySignatu
     body, key = event.told.body, state.keys.get(fold_name(event.told.by), "")
     if isinstance(event.body, RecoveredEvent):
         return False
-    if isinstance(body, MessagePosted):
-        return wrote(key, state.room, body)
+    if event.posted is not None:
+        return wrote(key, state.room, event.posted)
     if isinstance(body, RunBody):
         exchange = state.exchanges.get(body.message)
         return exchange is not None and reported(key, state.room, exchange.said, body)

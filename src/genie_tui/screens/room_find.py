@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from genie_core.room.protocol.events import AnswerPosted, Event, MessagePosted
+from genie_core.room.protocol.events import Event
 from genie_core.room.state.room_state import RoomState
+from genie_core.room.view.spoken import spoken_in
 from genie_core.sessions.transcript import LatestTexts
 from genie_core.text.format import counted
 from genie_core.text.safe import visible_line
@@ -151,6 +152,6 @@ def matches_among(events: Iterable[Event], pattern: re.Pattern[str]) -> Iterator
     `LatestTexts` gives the events with messages as they were left.
     """
     for event in events:
-        match event.told.body:
-            case MessagePosted(text=text) | AnswerPosted(text=text) if pattern.search(text):
-                yield event.seq
+        said = spoken_in(event)
+        if said is not None and said.is_whole and pattern.search(said.text):
+            yield event.seq

@@ -7,7 +7,7 @@ from typing import Final
 from textual.content import Content
 from textual.widget import Widget
 
-from genie_core.room.protocol.events import Event, MemberLeft, MessagePosted
+from genie_core.room.protocol.events import Event, MemberLeft
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.keys import Scope
@@ -58,13 +58,12 @@ class HintLine(Widget):
     def apply_many(self, events: Iterable[Event]) -> None:
         """Stop showing members whose message has come, or who have left."""
         for event in events:
-            match event.body:
-                case MessagePosted():
-                    self._spoke[event.by] = self._clock()
-                    self.stop_typing(event.by)
-                case MemberLeft(name=name):
-                    self._spoke.pop(name, None)
-                    self.stop_typing(name)
+            if event.posted is not None:
+                self._spoke[event.by] = self._clock()
+                self.stop_typing(event.by)
+            elif isinstance(event.body, MemberLeft):
+                self._spoke.pop(event.body.name, None)
+                self.stop_typing(event.body.name)
 
     def clear_typing(self) -> None:
         for name in list(self._until):

@@ -22,7 +22,6 @@ from genie_core.room.protocol.events import (
     DecisionMade,
     Event,
     MessageEdited,
-    MessagePosted,
     RunBody,
     RunCancelled,
     RunFailed,
@@ -305,9 +304,10 @@ class SendQueue:
 
     def acknowledge(self, event: Event) -> bool:
         """Drop the message or report that an event confirms; False if there is none."""
-        body = event.told.body
-        if isinstance(body, MessagePosted):
-            is_known = bool(self._messages.pop(body.id, None) or self._waiting.pop(body.id, None))
+        if (posted := event.posted) is not None:
+            is_known = bool(
+                self._messages.pop(posted.id, None) or self._waiting.pop(posted.id, None)
+            )
         else:
             is_known = self._acknowledge_report(event)
         if is_known:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from genie_core.room.protocol.events import Event, FileRef, MessagePosted
+from genie_core.room.protocol.events import Event, FileRef
 from genie_core.room.protocol.frames import ClientFrame, Refusal
 from genie_core.room.protocol.limits import CHUNK_BYTES, Limits
 from genie_core.storage.errors import StorageError
@@ -227,6 +227,5 @@ def fitting_chunk(frame_bytes: int) -> int:
 def files_of(events: Iterable[Event]) -> Iterator[FileRef]:
     """Yield the files that messages name."""
     for event in events:
-        body = event.told.body
-        if isinstance(body, MessagePosted):
-            yield from body.files
+        if event.posted is not None:
+            yield from event.posted.files

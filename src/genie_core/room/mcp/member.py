@@ -36,7 +36,7 @@ from genie_core.room.open.opener import RoomOpener
 from genie_core.room.open.requests import JoinRoom
 from genie_core.room.open.visit import RoomVisit
 from genie_core.room.participant.room import JoinedRoom
-from genie_core.room.protocol.events import Event, FileRef, MessagePosted
+from genie_core.room.protocol.events import Event, FileRef
 from genie_core.room.view.continuations import continues
 from genie_core.text.safe import visible_line
 
@@ -271,8 +271,7 @@ class AgentMember:
                 self._heard.append(event)
             if len(self._heard) > HEARD:
                 self._heard_from = self._heard.popleft().seq + 1
-            body = event.told.body
-            waiting = self._unrecorded.get(body.id) if isinstance(body, MessagePosted) else None
+            waiting = self._unrecorded.get(event.posted.id) if event.posted is not None else None
             if waiting is not None and not waiting.done():
                 waiting.set_result(event.seq)
 

@@ -635,18 +635,23 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True):
             event = event.body.event
         return event
 
+    @property
+    def posted(self) -> MessagePosted | None:
+        """The message that the event records or recovers; None for any other event."""
+        body = self.told.body
+        return body if isinstance(body, MessagePosted) else None
+
     def has_sane_time(self) -> bool:
         """Whether a calendar can show `at` and the times in the body."""
         event = self
         while isinstance(event.body, RecoveredEvent) and is_moment(event.at):
             event = event.body.event
-        quotes = event.body.quotes if isinstance(event.body, MessagePosted) else ()
+        quotes = self.posted.quotes if self.posted is not None else ()
         return is_moment(event.at) and all(is_moment(each.at) for q in quotes for each in q.lines)
 
     def has_sane_files(self) -> bool:
         """Whether the message's files, here or recovered, are valid and few enough."""
-        body = self.told.body
-        files = body.files if isinstance(body, MessagePosted) else ()
+        files = self.posted.files if self.posted is not None else ()
         return len(files) <= MOST_FILES and all(file.is_sane() for file in files)
 
 

@@ -22,7 +22,6 @@ from genie_core.room.protocol.events import (
     HostStarted,
     MemberJoined,
     MemberLeft,
-    MessagePosted,
     Role,
     RoomCreated,
     RoomSuspended,
@@ -584,6 +583,6 @@ def _timely(signals: list[ServerFrame], frames: list[ServerFrame]) -> list[Serve
         for frame in frames
         if isinstance(frame, Entries)
         for event in frame.events
-        if isinstance(event.body, MessagePosted)
+        if event.posted is not None
     }
     return [each for each in signals if not (isinstance(each, MemberTyping) and each.name in spoke)]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hashlib import blake2b
 from typing import Final
 
-from genie_core.room.protocol.events import Event, MessagePosted
+from genie_core.room.protocol.events import Event
 from genie_core.room.protocol.names import fold_name
 
 DIGEST_BYTES: Final = 8
@@ -19,8 +19,8 @@ MOST_IN_RUN: Final = 64 * BLOCK
 def digest_of(event: Event) -> int | None:
     """Return the digest of an entry, or of the one that it recovers; None if nobody signed it."""
     told = event.told
-    if isinstance(told.body, MessagePosted):
-        return digest_of_message(told.by, told.body.id)
+    if event.posted is not None:
+        return digest_of_message(told.by, event.posted.id)
     signature: bytes = getattr(told.body, "signature", b"")
     return int.from_bytes(signature[:DIGEST_BYTES], "little") if signature else None
 

@@ -358,13 +358,13 @@ class Visitor:
                 self._wake()
 
     def _record(self, event: Event) -> None:
-        feed, body = self._feed, event.told.body
+        feed = self._feed
         feed.apply(event, self._welcome.room if self._welcome is not None else "")
         self._last = event
         self._check_host()
         self._open(event)
-        if isinstance(body, MessagePosted) and event.told.by == self.name:
-            self._settle(body.id)
+        if event.posted is not None and event.told.by == self.name:
+            self._settle(event.posted.id)
         for message in [each for each in self._streams if each not in feed.state.running]:
             del self._streams[message]
             for tab in self.tabs:

@@ -19,6 +19,7 @@ from urllib.parse import quote
 import msgspec
 
 from genie_core.room.protocol.events import FileRef, MessagePosted, Quote
+from genie_core.room.state.room_state import AGENT
 from genie_core.room.view.wording import file_lines, quote_name
 from genie_core.sessions.export.annotations import (
     Footnote,
@@ -38,7 +39,6 @@ from genie_core.sessions.export.transcript import (
     open_transcript,
 )
 from genie_core.sessions.session import SavedSession
-from genie_core.sessions.transcript import AGENT
 from genie_core.text.format import duration, local_time
 from genie_core.text.safe import visible, visible_line
 

@@ -11,11 +11,10 @@ from genie_core.room.protocol.events import (
     ApprovalResolved,
     DecisionMade,
     Event,
-    MessagePosted,
-    RecoveredEvent,
     RunCancelled,
     RunFailed,
 )
+from genie_core.room.view.spoken import spoken_in
 
 
 class Landmark(Enum):
@@ -35,7 +34,7 @@ def landmark_of(event: Event) -> Landmark | None:
     one by a rule, a grant or the end of the run.
     """
     match event.body:
-        case MessagePosted() | RecoveredEvent(event=Event(body=MessagePosted())):
+        case _ if event.posted is not None:
             return Landmark.MESSAGE
         case DecisionMade():
             return Landmark.DECISION
@@ -84,7 +83,7 @@ class Outline:
 def message_of(event: Event) -> int:
     """Return the number of the message that an event is or concerns; 0 for none."""
     match event.body:
-        case MessagePosted() | RecoveredEvent(event=Event(body=MessagePosted())):
+        case _ if event.posted is not None:
             return event.seq
         case (
             DecisionMade(message=message)
@@ -100,12 +99,10 @@ def message_of(event: Event) -> int:
 
 def words_in(event: Event) -> Iterator[str]:
     """Return an event's texts that a search looks through, without withheld ones."""
+    if (said := spoken_in(event)) is not None:
+        yield said.text
+        yield from (file.name for file in said.files)
     match event.told.body:
-        case MessagePosted(text=text, files=files):
-            yield text
-            yield from (file.name for file in files)
-        case AnswerPosted(text=text):
-            yield text
         case DecisionMade(reason=reason, query=query):
             yield reason or ""
             yield query or ""
@@ -114,8 +111,5 @@ def words_in(event: Event) -> Iterator[str]:
             yield agent
         case ApprovalResolved(reason=reason):
             yield reason or ""
-        case RunFailed(error=error, text=text):
+        case RunFailed(error=error):
             yield error
-            yield text
-        case RunCancelled(text=text):
-            yield text

@@ -9,7 +9,6 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from genie_core.room.protocol.events import (
-    AnswerPosted,
     ApprovalRequested,
     ApprovalResolved,
     DecisionMade,
@@ -21,10 +20,11 @@ from genie_core.room.protocol.events import (
     RunCancelled,
     RunFailed,
 )
+from genie_core.room.state.room_state import AGENT
+from genie_core.room.view.spoken import Spoken, spoken_in
 from genie_core.sessions.search.folding import one_line
 from genie_core.sessions.search.query import DocumentKind
 from genie_core.sessions.search.snippet import Snippet
-from genie_core.sessions.transcript import AGENT
 
 MOST_CHARS: Final = 100_000
 """Only the start of a longer text is searched."""
@@ -122,52 +122,46 @@ def documents(events: Iterable[Event], changes: Changes | None = None) -> Iterat
 
 def document(event: Event, change: Event | None = None) -> Document | None:
     """Return the text of an event after a change by its author; None if there is none."""
-    told = event.told
-    at = event.seq, told
     edit = None if change is None else change.told.body
-    match told.body:
-        case MessagePosted() as said if not isinstance(edit, MessageDeleted):
-            text = edit.text if isinstance(edit, MessageEdited) else said.text
-            words = _said(said, text)
-            return _spoken(*at, told.by, "message", event.seq, words, has_file=bool(said.files))
-        case DecisionMade(message=message, decision=decision, reason=reason, sealed=sealed):
+    if isinstance(edit, MessageDeleted):
+        return None
+    match event.told.body:
+        case DecisionMade(message=message, decision=decision, reason=reason):
             kind: DocumentKind = "silent" if decision == "ignore" else "decision"
-            return _step(*at, kind, message, reason or "", sealed)  # its query repeats messages
-        case AnswerPosted(message=message, text=text):
-            return _spoken(*at, AGENT, "answer", message, text)
+            return _step(event, kind, message, reason or "")  # its query repeats messages
         case ApprovalRequested() as asked:
             outcome = edit if isinstance(edit, ApprovalResolved) else None
             text = f"{_asked(asked)}\n{(outcome and outcome.reason) or ''}"
-            kind = "approval" if outcome is None else outcome.outcome
-            return _step(*at, kind, asked.message, text, asked.sealed)
+            return _step(event, outcome.outcome if outcome else "approval", asked.message, text)
         case RunFailed(message=message, error=error, text=text):
-            return _spoken(*at, told.by, "failed", message, f"{error}\n{text}")
+            return _document(event, event.told.by, "failed", message, f"{error}\n{text}")
         case RunCancelled(message=message, reason=reason, text=text):
-            return _spoken(*at, AGENT, "stopped", message, f"{reason}\n{text}")
-        case _:
-            return None
+            return _document(event, AGENT, "stopped", message, f"{reason}\n{text}")
+    said = spoken_in(event)
+    if said is None:
+        return None
+    text = edit.text if isinstance(edit, MessageEdited) else said.text
+    text = "\n".join((text, *_brought(said)))
+    kind = "answer" if said.is_answer else "message"
+    return _document(event, said.by, kind, said.message, text, has_file=bool(said.files))
 
 
-def _spoken(
-    seq: int,
-    told: Event,
-    by: str,
-    kind: DocumentKind,
-    message: int,
-    text: str,
-    *,
-    has_file: bool = False,
+def _document(
+    event: Event, by: str, kind: DocumentKind, message: int, text: str, *, has_file: bool = False
 ) -> Document | None:
     line = one_line(text[:MOST_CHARS])
-    return Document(seq, message, told.at, by, kind, line, has_file) if line else None
+    return Document(event.seq, message, event.told.at, by, kind, line, has_file) if line else None
 
 
-def _step(
-    seq: int, told: Event, kind: DocumentKind, message: int, text: str, sealed: tuple[bytes, ...]
-) -> Document | None:
+def _step(event: Event, kind: DocumentKind, message: int, text: str) -> Document | None:
     """Return a step of an agent, which is found by its kind even without a text, unless sealed."""
-    line = one_line(text[:MOST_CHARS])
-    return Document(seq, message, told.at, told.by, kind, line) if line or not sealed else None
+    told, line = event.told, one_line(text[:MOST_CHARS])
+    is_sealed = bool(getattr(told.body, "sealed", ()))
+    return (
+        Document(event.seq, message, told.at, told.by, kind, line)
+        if line or not is_sealed
+        else None
+    )
 
 
 def is_same_call(event: Event, target: Target) -> bool:
@@ -186,12 +180,10 @@ def _deletes(event: Event | None) -> bool:
     return event is not None and isinstance(event.told.body, MessageDeleted)
 
 
-def _said(said: MessagePosted, text: str) -> str:
-    if not said.files and not said.quotes:
-        return text
-    names = (file.name for file in said.files)
-    quoted = (line.text for quote in said.quotes for line in quote.lines)
-    return "\n".join((text, *names, *quoted))
+def _brought(said: Spoken) -> Iterator[str]:
+    """Yield the names of a message's files, and the texts that it quotes."""
+    yield from (file.name for file in said.files)
+    yield from (line.text for quote in said.quotes for line in quote.lines)
 
 
 def _asked(asked: ApprovalRequested) -> str:

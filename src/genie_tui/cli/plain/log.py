@@ -5,9 +5,9 @@ from datetime import date
 from typing import Final
 
 from genie_core.room.protocol.events import Event, MessagePosted
+from genie_core.room.state.room_state import AGENT
 from genie_core.room.view.wording import file_lines, quote_lines
 from genie_core.sessions.export.story import Passage, story
-from genie_core.sessions.transcript import AGENT
 from genie_core.text.format import duration, local_time
 from genie_core.text.safe import visible
 

@@ -11,7 +11,6 @@ from genie_core.room.client.events import EventsRecorded, MessageRejected
 from genie_core.room.client.model import ConnectionState, ConnectionStatus
 from genie_core.room.open.requests import JoinRoom
 from genie_core.room.participant.room import JoinedRoom
-from genie_core.room.protocol.events import MessagePosted
 from genie_core.room.state.thread import ToolApproval
 from genie_core.room.view.approvals import arguments_line
 from genie_core.room.view.wording import caveat, short_error
@@ -83,7 +82,7 @@ async def _recorded(visit: Visit, joined: JoinedRoom, id_: str) -> int:
                 raise NotSent(detail or "the room closed")
             case EventsRecorded(events=events):
                 for each in events:
-                    is_said = isinstance(each.body, MessagePosted) and each.body.id == id_
+                    is_said = each.posted is not None and each.posted.id == id_
                     if is_said and each.by == joined.name:
                         return each.seq
 

@@ -150,11 +150,7 @@ class HistorySpan:
 
 def count_messages(events: Sequence[Event]) -> int:
     """Count the messages among events, recovered ones included."""
-    return sum(
-        isinstance(body, MessagePosted)
-        or (isinstance(body, RecoveredEvent) and isinstance(body.event.body, MessagePosted))
-        for body in (event.body for event in events)
-    )
+    return sum(event.posted is not None for event in events)
 
 
 class PageEdge(Enum):
@@ -286,7 +282,8 @@ class _EventTimes:
 
 def _has_number(event: Event) -> bool:
     """Whether the event has its own number in the log."""
-    return isinstance(event.body, MessagePosted | ApprovalRequested | AnswerPosted | RecoveredEvent)
+    numbered = ApprovalRequested | AnswerPosted | RecoveredEvent
+    return event.posted is not None or isinstance(event.body, numbered)
 
 
 def _key(event: Event) -> _Key | None:

@@ -9,12 +9,13 @@ from typing import Final, NamedTuple
 
 from genie_core.assistant.tools.output import cannot, contains, counted, excerpt, listed, terms_of
 from genie_core.assistant.tools.shell.worker_process import TookTooLong, WorkFailed, isolated
-from genie_core.room.protocol.events import AnswerPosted, Event, MessagePosted, RecoveredEvent
+from genie_core.room.protocol.events import Event, RecoveredEvent
+from genie_core.room.view.spoken import spoken_in
 from genie_core.sessions.catalog import Catalog, Listing
 from genie_core.sessions.errors import DamagedSession, check_ordinary
 from genie_core.sessions.log.format import read_lines
 from genie_core.sessions.session import LOG_NAME
-from genie_core.sessions.transcript import AGENT, LatestTexts
+from genie_core.sessions.transcript import LatestTexts
 from genie_core.storage.errors import StorageError
 
 MAX_ROOM_HITS: Final = 50
@@ -126,12 +127,9 @@ def _lines(events: list[Event]) -> Iterator[tuple[float, str, str]]:
         each.body.event.seq: each.seq for each in events if isinstance(each.body, RecoveredEvent)
     }
     for event in LatestTexts(recovered).of(events):
-        original = event.told
-        match original.body:
-            case MessagePosted(text=text, to=""):
-                yield original.at, original.by, text
-            case AnswerPosted(text=text, sealed=()):
-                yield original.at, AGENT, text
+        said = spoken_in(event)
+        if said is not None and said.is_whole and not said.is_private:
+            yield said.at, said.by, said.text
 
 
 def _report(search: _Search, limit: int) -> str:
