@@ -7,6 +7,7 @@ READY  := $(VENV)/.ready
 JOBS   ?= 4
 PEER   := .venv-bench/.ready
 PYTEST := -m pytest
+PLUGINS := $(wildcard plugins/genie-*)
 
 .DEFAULT_GOAL := help
 .PHONY: help run test drills check pythons smoke dist format bench shots lock clean
@@ -20,8 +21,8 @@ run: $(READY) ## Start genie-tui (ARGS="host --title Standup" passes arguments o
 # Files run in their order; tests that kill processes or cut cables come last. Python keeps what it
 # compiles, whatever the environment says: five processes import the same thousand modules.
 test: export PYTHONDONTWRITEBYTECODE =
-test: $(READY) ## Run all tests (ARGS="-k approval" passes arguments on, JOBS=2 uses two processes)
-	$(BIN)/python $(PYTEST) -n $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
+test: $(READY) ## Run all tests, or a plugin's (PLUGIN=serve; ARGS="-k approval", JOBS=2)
+	$(BIN)/python $(PYTEST) -n $(JOBS) --dist loadfile --no-loadscope-reorder $(PLUGIN:%=plugins/genie-%) $(ARGS)
 
 drills: ## Run the drills in full: `make test` repeats each kill, cut and damage a tenth as often
 	@$(MAKE) --no-print-directory test ARGS="-m drill --drills=1 $(ARGS)"
@@ -38,9 +39,10 @@ pythons: $(READY) ## Try the built wheels on every Python found; engine and cont
 smoke: $(READY) ## Try the built wheels on every Python found
 	$(BIN)/python .ci/pythons.py
 
-dist: $(READY) ## Build the wheels and sdists of genie-core and genie-tui into dist/
+dist: $(READY) ## Build the wheels and sdists of genie-core, genie-tui and the plugins into dist/
 	cd distributions/genie-core && ../../$(BIN)/python -m hatchling build -d ../../dist
 	cd distributions/genie-tui && ../../$(BIN)/python -m hatchling build -d ../../dist
+	for each in $(PLUGINS); do (cd $$each && ../../$(BIN)/python -m hatchling build -d ../../dist) || exit; done
 
 format: $(READY) ## Format the code and apply safe fixes
 	$(BIN)/ruff format .
@@ -65,14 +67,15 @@ clean: ## Remove the virtual environment and caches
 
 # constraints.txt names everything, dependencies of dependencies too, so pip has nothing to resolve.
 # The stamp is newer than the pins, so a second run starts in the time the program itself needs.
-$(READY): constraints.txt pyproject.toml
+$(READY): constraints.txt pyproject.toml $(PLUGINS:%=%/pyproject.toml)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	    || { echo "genie-tui needs Python 3.11 or newer; try: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) \
 	    || { echo "python3 can't make a virtual environment; on Debian and Ubuntu: apt install python3-venv"; exit 1; }
 	@echo "Setting up $(VENV) (once)…"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r constraints.txt
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
+	    -e . $(PLUGINS:%=-e %)
 	@touch $@
 
 # What benchmarks compare with lives apart: its dependencies and ours exclude each other.

@@ -22,7 +22,7 @@ VERSIONS: Final = ("3.11", "3.12", "3.13", "3.14")
 ROOT: Final = Path(__file__).parents[1]
 PINS: Final = ROOT / "constraints.txt"
 
-ENGINE: Final = ("agent", "privacy", "reasoner", "runtime", "storage", "testing")
+ENGINE: Final = ("agent", "privacy", "reasoner", "runtime", "storage")
 """What belongs to the engine in tests/genie_core, beside the modules there."""
 
 CONTRACT: Final = ("assistant", "clocks", "formats", "reconnecting", "returning")

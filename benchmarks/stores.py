@@ -25,7 +25,7 @@ from genie_core.serve.config import StoreTable
 from genie_core.serve.stores.cached_log import CachedLog
 from genie_core.serve.stores.opening import open_store
 from genie_core.sessions.log.writer import EventLog
-from genie_core.testing.contract.log import make_events
+from genie_testing.contract.log import make_events
 
 GROUP: Final = 100
 EACH: Final = 10

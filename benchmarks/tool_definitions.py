@@ -16,8 +16,8 @@ from genie_core.assistant.build import build_assistant
 from genie_core.assistant.config import AgentSpec, AssistantConfig, Library
 from genie_core.message import Message
 from genie_core.session import GroupSession
-from genie_core.testing.openai import FakeOpenAI
-from genie_core.testing.turns import Say
+from genie_testing.openai import FakeOpenAI
+from genie_testing.turns import Say
 
 CHARS_PER_TOKEN: Final = 4
 LIBRARIES: Final[tuple[Library, ...]] = ("pydantic-ai", "openai-agents")

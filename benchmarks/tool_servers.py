@@ -23,8 +23,8 @@ from genie_core.assistant.servers import long_results
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.pydantic_ai import server_toolset
 from genie_core.assistant.servers.registry import ServerRegistry
-from genie_core.testing.openai import FakeOpenAI
-from genie_core.testing.turns import Call, Say, Turn
+from genie_testing.openai import FakeOpenAI
+from genie_testing.turns import Call, Say, Turn
 
 _SERVER: Final = """
 import json, sys

@@ -10,9 +10,9 @@ from genie_core.room.open.service import RoomService
 from genie_core.settings.load import SettingsSource
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import AgentTable, BudgetTable, Settings
-from genie_core.testing.openai import FakeOpenAI
-from genie_core.testing.openai.request import ModelRequest
-from genie_core.testing.turns import Call, Calls, Say, Turn
+from genie_testing.openai import FakeOpenAI
+from genie_testing.openai.request import ModelRequest
+from genie_testing.turns import Call, Calls, Say, Turn
 from genie_tui.app import GenieApp
 from genie_tui.screens.dialogs.edit_call import EditCallScreen
 from genie_tui.screens.settings import SettingsForm

@@ -2,19 +2,32 @@
 
 from pathlib import Path
 
-TESTS = Path(__file__).parent
-SOURCE = TESTS.parent / "src"
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src"
+PLUGINS = sorted((ROOT / "plugins").iterdir())
+PACKAGES = {
+    **{ROOT / "tests" / name: SOURCE / name for name in ("genie_core", "genie_tui")},
+    **{
+        plugin / "tests" / f"{plugin.name.removeprefix('genie-')}_tests": plugin
+        / "src"
+        / plugin.name.replace("-", "_")
+        for plugin in PLUGINS
+    },
+}
+"""The package of each folder of tests."""
 
 
-def test_every_test_stands_in_the_package_that_it_tests() -> None:
-    tests = [
-        each for name in ("genie_core", "genie_tui") for each in (TESTS / name).rglob("test_*.py")
-    ]
+@pytest.mark.parametrize("tests", PACKAGES, ids=lambda folder: folder.name)
+def test_every_test_stands_in_the_package_that_it_tests(tests: Path) -> None:
+    found = list(tests.rglob("test_*.py"))
     strays = [
-        str(each.relative_to(TESTS))
-        for each in tests
-        if not (SOURCE / each.relative_to(TESTS).parent / "__init__.py").exists()
+        str(each.relative_to(ROOT))
+        for each in found
+        if not (PACKAGES[tests] / each.relative_to(tests).parent / "__init__.py").exists()
     ]
+    assert found
     assert strays == []
 
 

@@ -22,8 +22,8 @@ from genie_core.errors import ExecutionFailed
 from genie_core.message import Message
 from genie_core.room.engine.policy import ToolCall
 from genie_core.session import GroupSession
-from genie_core.testing.openai import FakeOpenAI
-from genie_core.testing.openai.request import ModelRequest
+from genie_testing.openai import FakeOpenAI
+from genie_testing.openai.request import ModelRequest
 
 BYTES_PER_TOKEN: Final = 4
 """No tokenizer is at hand without a network; for English and code this is about right."""

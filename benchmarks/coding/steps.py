@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from genie_core.testing.openai.request import ModelRequest
-from genie_core.testing.turns import Call, Say, Turn
+from genie_testing.openai.request import ModelRequest
+from genie_testing.turns import Call, Say, Turn
 
 _PREFIX: Final = "genie_"
 """An installed program puts it before the names of our tools."""

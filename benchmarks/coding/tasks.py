@@ -11,7 +11,7 @@ from typing import Final
 
 from benchmarks.coding.steps import ROOT, Ask, Do, Learn, Step
 from genie_core.message import Message
-from genie_core.testing.turns import Call
+from genie_testing.turns import Call
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,8 @@ from genie_core.room.state.thread import MessageThread, ToolApproval
 from genie_core.room.transport.websocket import ws_connector
 from genie_core.secrets import SecretsProvider
 from genie_core.session import GroupSession
-from genie_core.testing.openai import FakeOpenAI
-from genie_core.testing.turns import Say
+from genie_testing.openai import FakeOpenAI
+from genie_testing.turns import Say
 
 KEY = "sk-scripted-key"
 KEY_NAME = "OPENAI_API_KEY"

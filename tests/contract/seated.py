@@ -58,7 +58,7 @@ from genie_core.session import GroupSession
 from genie_core.sessions.session import SavedSession
 from genie_core.settings.locations import find_locations
 from genie_core.settings.model import Settings
-from genie_core.testing import agent_factory, ignore_all, reasoner_factory
+from genie_testing import agent_factory, ignore_all, reasoner_factory
 
 
 def tell(on: str, **what: object) -> None:

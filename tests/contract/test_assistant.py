@@ -24,8 +24,8 @@ from genie_core.room.protocol.events import (
     EngineChanged,
 )
 from genie_core.runtime.progress import REASONER
-from genie_core.testing.openai import FakeOpenAI
-from genie_core.testing.turns import Call, Calls, Cut, Refuse, Say
+from genie_testing.openai import FakeOpenAI
+from genie_testing.turns import Call, Calls, Cut, Refuse, Say
 
 pytestmark = [
     pytest.mark.timeout(300),

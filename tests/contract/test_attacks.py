@@ -14,8 +14,8 @@ from genie_core.assistant.config import Rule, Runtime
 from genie_core.room.client.model import Answer
 from genie_core.room.protocol.events import ApprovalRequested
 from genie_core.room.state.thread import ToolApproval
-from genie_core.testing.openai import FakeOpenAI
-from genie_core.testing.turns import Call, Say, Turn
+from genie_testing.openai import FakeOpenAI
+from genie_testing.turns import Call, Say, Turn
 
 pytestmark = pytest.mark.parametrize("runtime", ["pydantic-ai", "openai-agents"])
 

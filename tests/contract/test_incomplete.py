@@ -16,8 +16,8 @@ from genie_core.room.protocol.events import (
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.security.signing import reported
 from genie_core.room.state.thread import Phase
-from genie_core.testing.openai import FakeOpenAI
-from genie_core.testing.turns import Call, Cut, Say, Stall
+from genie_testing.openai import FakeOpenAI
+from genie_testing.turns import Call, Cut, Say, Stall
 
 pytestmark = pytest.mark.parametrize("runtime", ["pydantic-ai", "openai-agents"])
 

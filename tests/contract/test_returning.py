@@ -14,8 +14,8 @@ from genie_core.room.open.requests import JoinRoom, NewRoom, OpenRequest, Rejoin
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings
-from genie_core.testing.openai import FakeOpenAI
-from genie_core.testing.turns import Say
+from genie_testing.openai import FakeOpenAI
+from genie_testing.turns import Say
 
 pytestmark = pytest.mark.timeout(300)
 

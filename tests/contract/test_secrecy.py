@@ -33,8 +33,8 @@ from genie_core.room.protocol import codec
 from genie_core.settings.locations import Locations, find_locations
 from genie_core.settings.model import AgentTable, Settings
 from genie_core.settings.preferences import keep_preferences, preferences_file
-from genie_core.testing.openai import FakeOpenAI
-from genie_core.testing.turns import Call, Refuse, Say
+from genie_testing.openai import FakeOpenAI
+from genie_testing.turns import Call, Refuse, Say
 from genie_tui.app import GenieApp
 from genie_tui.cli.main import main
 from genie_tui.screens.room import RoomScreen

@@ -13,8 +13,8 @@ from genie_core.assistant.config import Rule, Runtime
 from genie_core.room.client.model import Answer
 from genie_core.room.engine.policy import ANSWER_SERVER, SAMPLE_MODEL
 from genie_core.room.protocol.events import ApprovalRequested, ApprovalResolved
-from genie_core.testing.openai import FakeOpenAI
-from genie_core.testing.turns import Call, Say
+from genie_testing.openai import FakeOpenAI
+from genie_testing.turns import Call, Say
 
 pytestmark = pytest.mark.parametrize("runtime", ["pydantic-ai", "openai-agents"])
 

@@ -14,8 +14,8 @@ from genie_core.assistant.config import AgentSpec, Rule, Runtime, ToolLimits
 from genie_core.room.client.model import Answer
 from genie_core.room.protocol.events import AnswerPosted, ApprovalResolved, RunCancelled
 from genie_core.room.state.thread import Phase
-from genie_core.testing.openai import FakeOpenAI
-from genie_core.testing.turns import Call, Calls, Refuse, Say
+from genie_testing.openai import FakeOpenAI
+from genie_testing.turns import Call, Calls, Refuse, Say
 
 pytestmark = pytest.mark.parametrize("runtime", ["pydantic-ai", "openai-agents"])
 

@@ -90,7 +90,7 @@ def test_each_has_its_own_package_and_the_license(built: Path) -> None:
 
 def test_the_core_asks_for_nothing_unless_an_extra_is_named(built: Path) -> None:
     told = metadata(built, "genie-core")
-    assert told["Provides-Extra"] == ["acp", "openai", "pydantic-ai", "room", "serve", "testing"]
+    assert told["Provides-Extra"] == ["acp", "openai", "pydantic-ai", "room", "serve"]
     assert [each for each in told["Requires-Dist"] if "extra ==" not in each] == []
 
 

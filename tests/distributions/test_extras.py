@@ -15,8 +15,7 @@ PROVIDERS = "genie_core.agent.provider"
 
 BARE = (
     *("session", "session_events", "execution", "datastore", "logging", "secrets", "preferences"),
-    *("utils", "message", "reasoner", "agent.runner", "agent.factory", "testing.play"),
-    *("testing.scripted", "testing.turns", "storage"),
+    *("utils", "message", "reasoner", "agent.runner", "agent.factory", "storage"),
 )
 PARTS = {
     "pydantic-ai": (f"{PROVIDERS}.pydantic_ai",),
@@ -27,7 +26,6 @@ PARTS = {
         for each in ("room", "sessions", "settings", "backup", "assistant", "text")
     ),
     "serve": ("genie_core.serve",),
-    "testing": ("genie_core.testing",),
 }
 MODELS = {
     "pydantic_ai": "pydantic-ai",
@@ -39,7 +37,6 @@ MODELS = {
 
 NOT_IMPORTED = {
     "room": {"tzdata"},  # the time zones of zoneinfo
-    "testing": {"pytest-asyncio"},  # the mark of the contract's tests
 }
 
 
@@ -72,9 +69,6 @@ def imported_by(*modules: str, without: tuple[str, ...] = ()) -> set[str]:
     )
     # where group-sense is installed, its Decision is used; nothing needs it for that
     graph.remove_import(importer="genie_core.reasoner.decision", imported="group_sense")
-    # the contracts of logs and stores are for rooms, and want the extra "room" too
-    for part in ("log", "store"):
-        graph.remove_module(f"genie_core.testing.contract.{part}")
     for package in without:
         graph.squash_module(package)
         graph.remove_module(package)
@@ -123,11 +117,8 @@ def test_the_app_asks_for_what_it_imports_itself() -> None:
 
 def test_the_tree_and_the_two_distributions_ask_for_the_same_versions() -> None:
     tree = project()
-    parts = {each for extra, lines in extras().items() for each in lines if extra != "testing"}
-    served = {each for each in extras()["testing"] if names([each]) <= {"starlette", "uvicorn"}}
-    assert parts | served | set(app_requirements()) == set(tree["project"]["dependencies"])
-    tests = set(extras()["testing"]) - served
-    assert tests <= set(tree["dependency-groups"]["dev"])
+    parts = {each for lines in extras().values() for each in lines}
+    assert parts | set(app_requirements()) == set(tree["project"]["dependencies"])
 
 
 def test_the_license_is_the_same_everywhere() -> None:

@@ -18,7 +18,7 @@ from typing import Any, Final
 from tests.docs.pages import rows as read_rows
 
 _CODE: Final = re.compile(r"`([^`]+)`")
-_TEST: Final = re.compile(r"`([\w/]+\.py)` `([\w:]+)`")
+_TEST: Final = re.compile(r"`([\w/-]+\.py)` `([\w:]+)`")
 _CLAIM: Final = re.compile(
     r"^(abstract )?(static )?(class|async def|def|property|attribute|alias) "
 )

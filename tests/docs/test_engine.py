@@ -23,9 +23,9 @@ from genie_core.agent import AgentInput, Approval, ApprovalCallback
 from genie_core.datastore import DataStore
 from genie_core.message import Message
 from genie_core.session import GroupSession
-from genie_core.testing import Emit, agent_factory, reasoner_factory
-from genie_core.testing.openai import FakeOpenAI
-from genie_core.testing.turns import Call, Say
+from genie_testing import Emit, agent_factory, reasoner_factory
+from genie_testing.openai import FakeOpenAI
+from genie_testing.turns import Call, Say
 
 PAGE = Path(__file__).parents[2] / "docs/engine.md"
 FENCE = re.compile(r"^```(\w*) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

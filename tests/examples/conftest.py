@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 from examples.service import KEY, EnvironmentSecrets, Service
 
-from genie_core.testing.openai import FakeOpenAI
+from genie_testing.openai import FakeOpenAI
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import json
 
-from genie_core.testing.turns import Say
+from genie_testing.turns import Say
 
 
 def ignore(reason: str) -> Say:

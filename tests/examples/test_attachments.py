@@ -9,8 +9,8 @@ from tests.examples.rulings import delegate, ignore
 from tests.limits import scaled
 
 from examples import attachments
-from genie_core.testing.openai import FakeOpenAI
-from genie_core.testing.turns import Say
+from genie_testing.openai import FakeOpenAI
+from genie_testing.turns import Say
 
 ANSWER = "The last one leaves the island at 18:35."
 

@@ -11,10 +11,10 @@ from tests.limits import scaled
 
 from examples import chat_server
 from genie_core.session import GroupSession
-from genie_core.testing import agent_factory, delegate_all, ignore_all
-from genie_core.testing import reasoner_factory as scripted_reasoners
-from genie_core.testing.openai import FakeOpenAI
-from genie_core.testing.turns import Call, Say
+from genie_testing import agent_factory, delegate_all, ignore_all
+from genie_testing import reasoner_factory as scripted_reasoners
+from genie_testing.openai import FakeOpenAI
+from genie_testing.turns import Call, Say
 
 
 class Client:

@@ -8,8 +8,8 @@ from tests.examples.rulings import delegate
 from tests.limits import scaled
 
 from examples import coordinator
-from genie_core.testing.openai import FakeOpenAI
-from genie_core.testing.turns import Call, Say
+from genie_testing.openai import FakeOpenAI
+from genie_testing.turns import Call, Say
 
 QUERY = "How many people live on a square kilometre of Graz, Austria?"
 ANSWER = "About 2,393 people live on each square kilometre of Graz."

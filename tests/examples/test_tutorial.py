@@ -9,8 +9,8 @@ from tests.limits import scaled
 from examples import tutorial
 from genie_core.datastore import DataStore
 from genie_core.session import GroupSession
-from genie_core.testing.openai import FakeOpenAI
-from genie_core.testing.turns import Call, Say
+from genie_testing.openai import FakeOpenAI
+from genie_testing.turns import Call, Say
 
 CHECK = "Carol says the Clock Museum is open until eight on Mondays. Is that so?"
 ANSWER = "The Clock Museum is closed on Mondays."

@@ -11,7 +11,7 @@ from genie_core.agent.approval import ask_about
 from genie_core.datastore import DataStore
 from genie_core.execution import ExecutionEvent
 from genie_core.session import Execution, GroupSession
-from genie_core.testing import (
+from genie_testing import (
     DecideFn,
     Emit,
     RunFn,

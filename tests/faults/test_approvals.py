@@ -20,7 +20,7 @@ from genie_core.agent import AgentInput, Approval, ApprovalCallback
 from genie_core.agent.approval import ask_about
 from genie_core.execution import Answered, ApprovalClosed, ApprovalPending, Cancelled, Decided
 from genie_core.message import Message
-from genie_core.testing import Emit
+from genie_testing import Emit
 
 pytestmark = pytest.mark.timeout(100)
 

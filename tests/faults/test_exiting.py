@@ -12,8 +12,8 @@ from genie_core.errors import ToolExited
 from genie_core.execution import Answered, ApprovalPending, Execution, Failed
 from genie_core.message import Message
 from genie_core.session import GroupSession
-from genie_core.testing import agent_factory, reasoner_factory
-from genie_core.testing.turns import Call, Calls, Say
+from genie_testing import agent_factory, reasoner_factory
+from genie_testing.turns import Call, Calls, Say
 
 pytestmark = pytest.mark.timeout(100)
 

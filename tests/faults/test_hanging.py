@@ -21,7 +21,7 @@ from genie_core.agent import AgentFactory, AgentInfo, AgentInput, AsyncTool
 from genie_core.execution import Answered, Cancelled, Failed
 from genie_core.message import Message
 from genie_core.session import GroupSession
-from genie_core.testing import ScriptedAgent, reasoner_factory
+from genie_testing import ScriptedAgent, reasoner_factory
 
 pytestmark = [pytest.mark.timeout(100), pytest.mark.usefixtures("hurried")]
 
@@ -188,7 +188,7 @@ from genie_core.agent import AgentFactory
 from genie_core.message import Message
 from genie_core.secrets import SecretsProvider
 from genie_core.session import GroupSession
-from genie_core.testing import ScriptedAgent, reasoner_factory
+from genie_testing import ScriptedAgent, reasoner_factory
 
 class Vault(SecretsProvider):
     def get_secrets(self, username):

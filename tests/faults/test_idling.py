@@ -10,7 +10,7 @@ from genie_core.agent import AgentFactory, AgentInfo
 from genie_core.execution import Answered
 from genie_core.message import Message
 from genie_core.session import GroupSession
-from genie_core.testing import RunFn, ScriptedAgent, delegate_all, reasoner_factory
+from genie_testing import RunFn, ScriptedAgent, delegate_all, reasoner_factory
 
 pytestmark = pytest.mark.timeout(100)
 

@@ -12,7 +12,7 @@ from genie_core.execution import Answered
 from genie_core.message import Attachment, Message
 from genie_core.reasoner import GroupReasonerFactory
 from genie_core.session import GroupSession
-from genie_core.testing import ScriptedReasoner, agent_factory, reasoner_factory
+from genie_testing import ScriptedReasoner, agent_factory, reasoner_factory
 
 pytestmark = pytest.mark.timeout(100)
 

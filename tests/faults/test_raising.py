@@ -20,7 +20,7 @@ from genie_core.message import Message
 from genie_core.reasoner import Decision, GroupReasonerFactory, Response
 from genie_core.reasoner.runner import ReasonerRunner
 from genie_core.session import GroupSession
-from genie_core.testing import ScriptedAgent, ScriptedReasoner, reasoner_factory
+from genie_testing import ScriptedAgent, ScriptedReasoner, reasoner_factory
 
 pytestmark = pytest.mark.timeout(100)
 

@@ -19,7 +19,7 @@ from genie_core.execution import Answered, Cancelled, Decided, Failed, TextDelta
 from genie_core.message import Message
 from genie_core.reasoner import Response
 from genie_core.session import Execution
-from genie_core.testing import Emit, ignore_all
+from genie_testing import Emit, ignore_all
 
 pytestmark = pytest.mark.timeout(100)
 

@@ -18,7 +18,7 @@ from genie_core.execution import Answered, Decided, Failed, Unsaved
 from genie_core.message import Message
 from genie_core.reasoner import Response
 from genie_core.session import GroupSession
-from genie_core.testing import agent_factory, ignore_all, reasoner_factory
+from genie_testing import agent_factory, ignore_all, reasoner_factory
 
 pytestmark = pytest.mark.timeout(100)
 
@@ -55,7 +55,7 @@ from genie_core.datastore import DataStore
 from genie_core.execution import Answered, Unsaved
 from genie_core.message import Message
 from genie_core.session import GroupSession
-from genie_core.testing import agent_factory, reasoner_factory
+from genie_testing import agent_factory, reasoner_factory
 
 sys.dont_write_bytecode = True  # modules would be cut off for all who import them later
 

@@ -30,7 +30,7 @@ from genie_core.message import SYSTEM, Message
 from genie_core.preferences import PreferencesSource
 from genie_core.reasoner import Decision, Response
 from genie_core.session import Execution, GroupSession
-from genie_core.testing import Emit, ScriptedAgent, delegate_all, ignore_all, reasoner_factory
+from genie_testing import Emit, ScriptedAgent, delegate_all, ignore_all, reasoner_factory
 
 pytestmark = pytest.mark.timeout(120)
 

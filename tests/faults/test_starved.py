@@ -15,8 +15,8 @@ from genie_core.agent.provider.files import read_file
 from genie_core.datastore import DataStore
 from genie_core.message import Attachment, Message
 from genie_core.session import GroupSession
-from genie_core.testing import Emit, agent_factory, reasoner_factory
-from genie_core.testing.turns import Say
+from genie_testing import Emit, agent_factory, reasoner_factory
+from genie_testing.turns import Say
 
 pytestmark = pytest.mark.timeout(100)
 

@@ -24,7 +24,7 @@ from genie_core.errors import SessionStopped
 from genie_core.execution import Answered, ApprovalClosed, Cancelled
 from genie_core.message import Message
 from genie_core.session import GroupSession
-from genie_core.testing import ScriptedAgent, reasoner_factory
+from genie_testing import ScriptedAgent, reasoner_factory
 
 pytestmark = pytest.mark.timeout(100)
 

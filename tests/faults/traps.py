@@ -14,7 +14,7 @@ from genie_core.preferences import PreferencesSource
 from genie_core.reasoner import GroupReasoner, GroupReasonerFactory, Response
 from genie_core.secrets import SecretsProvider
 from genie_core.session import GroupSession
-from genie_core.testing import ScriptedAgent, ScriptedReasoner
+from genie_testing import ScriptedAgent, ScriptedReasoner
 
 STAGES: Final = {
     "reasoner secrets": "secrets",

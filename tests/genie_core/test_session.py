@@ -25,7 +25,7 @@ from genie_core.execution import (
 from genie_core.message import Attachment, Message
 from genie_core.reasoner import Response
 from genie_core.session import Execution, GroupSession
-from genie_core.testing import (
+from genie_testing import (
     DecideFn,
     Emit,
     RunFn,
@@ -354,7 +354,7 @@ from pathlib import Path
 from genie_core.datastore import DataStore
 from genie_core.message import Message
 from genie_core.session import GroupSession
-from genie_core.testing import agent_factory, reasoner_factory
+from genie_testing import agent_factory, reasoner_factory
 
 async def main():
     chat = GroupSession("s", reasoner_factory(), agent_factory(), DataStore(Path(sys.argv[1])))

@@ -13,7 +13,7 @@ from genie_core.errors import SessionStopped
 from genie_core.execution import Answered, ApprovalClosed, ApprovalPending, Cancelled, Execution
 from genie_core.message import Message
 from genie_core.session import GroupSession
-from genie_core.testing import Emit, RunFn, agent_factory, echo, reasoner_factory
+from genie_testing import Emit, RunFn, agent_factory, echo, reasoner_factory
 
 
 def session(run: RunFn = echo, store: DataStore | None = None) -> GroupSession:

@@ -18,7 +18,7 @@ from genie_core.execution import (
 from genie_core.message import Message
 from genie_core.session import GroupSession
 from genie_core.session_events import Received, SessionEvent, SessionEvents
-from genie_core.testing import Emit, RunFn, agent_factory, echo, reasoner_factory
+from genie_testing import Emit, RunFn, agent_factory, echo, reasoner_factory
 
 
 def session(run: RunFn = echo) -> GroupSession:

@@ -20,7 +20,7 @@ from genie_core.reasoner import Response
 from genie_core.session import GroupSession, Unfinished
 from genie_core.storage.memory import MemoryStore
 from genie_core.storage.store import Data
-from genie_core.testing import DecideFn, Emit, RunFn, agent_factory, echo, reasoner_factory
+from genie_testing import DecideFn, Emit, RunFn, agent_factory, echo, reasoner_factory
 
 pytestmark = pytest.mark.timeout(100)
 
@@ -32,7 +32,7 @@ from genie_core.datastore import DataStore
 from genie_core.message import Attachment, Message
 from genie_core.reasoner import Response
 from genie_core.session import GroupSession
-from genie_core.testing import agent_factory, reasoner_factory
+from genie_testing import agent_factory, reasoner_factory
 
 point, folder = sys.argv[1], sys.argv[2]
 
@@ -457,7 +457,7 @@ import sys
 from pathlib import Path
 from genie_core.datastore import DataStore
 from genie_core.session import GroupSession
-from genie_core.testing import agent_factory, reasoner_factory
+from genie_testing import agent_factory, reasoner_factory
 
 chat = GroupSession("s", reasoner_factory(), agent_factory(), DataStore(Path(sys.argv[1])))
 print("open", flush=True)

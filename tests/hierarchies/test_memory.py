@@ -26,7 +26,7 @@ from genie_core.execution import Answered, Unsaved
 from genie_core.message import Message
 from genie_core.runtime.actor import POOL_SIZE
 from genie_core.session import GroupSession
-from genie_core.testing import ScriptedAgent, reasoner_factory
+from genie_testing import ScriptedAgent, reasoner_factory
 
 pytestmark = pytest.mark.timeout(100)
 

@@ -19,9 +19,9 @@ from genie_core.agent.provider import openai, pydantic_ai
 from genie_core.datastore import DataStore
 from genie_core.message import Message
 from genie_core.session import Execution, GroupSession
-from genie_core.testing import reasoner_factory
-from genie_core.testing.openai import FakeOpenAI
-from genie_core.testing.turns import Call, Calls, Refuse, Say
+from genie_testing import reasoner_factory
+from genie_testing.openai import FakeOpenAI
+from genie_testing.turns import Call, Calls, Refuse, Say
 
 pytestmark = pytest.mark.timeout(100)
 

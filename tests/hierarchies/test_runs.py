@@ -32,7 +32,7 @@ from genie_core.agent.runner import MOST_ALIKE, Query
 from genie_core.datastore import DataStore
 from genie_core.errors import AttachmentError, GenieError, UnknownAgent
 from genie_core.message import Attachment
-from genie_core.testing import ScriptedAgent
+from genie_testing import ScriptedAgent
 
 pytestmark = pytest.mark.timeout(100)
 

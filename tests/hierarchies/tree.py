@@ -20,7 +20,7 @@ from genie_core.agent import (
 )
 from genie_core.agent.runner import Query
 from genie_core.datastore import DataStore
-from genie_core.testing import ScriptedAgent
+from genie_testing import ScriptedAgent
 
 Tools: TypeAlias = dict[str, AsyncTool]
 Act: TypeAlias = Callable[[ScriptedAgent, Tools, str, ApprovalCallback], Awaitable[str]]

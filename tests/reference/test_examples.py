@@ -27,8 +27,8 @@ from genie_core.preferences import PreferencesSource
 from genie_core.reasoner import GroupReasoner, GroupReasonerFactory
 from genie_core.secrets import SecretsProvider
 from genie_core.session import Execution, GroupSession
-from genie_core.testing.openai import FakeOpenAI
-from genie_core.testing.turns import Call, Say
+from genie_testing.openai import FakeOpenAI
+from genie_testing.turns import Call, Say
 
 
 class FromEnvironment(SecretsProvider):

@@ -24,8 +24,8 @@ from genie_core.agent.provider.pydantic_ai import DefaultGroupReasoner, ToolFilt
 from genie_core.datastore import DataStore
 from genie_core.message import Attachment, Message, Thread
 from genie_core.reasoner import Decision, GroupReasonerFactory
-from genie_core.testing.openai import FakeOpenAI
-from genie_core.testing.turns import Call, Calls, Say
+from genie_testing.openai import FakeOpenAI
+from genie_testing.turns import Call, Calls, Say
 
 SERVER = Path(__file__).parents[1] / "genie_core" / "agent" / "provider" / "openai" / "mcp_demo.py"
 PIXEL = bytes.fromhex("89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489")

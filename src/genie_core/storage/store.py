@@ -39,7 +39,7 @@ class Store(Protocol):
     was there before is still there, and `problems` has a line. A failed value must be saved again.
     Lines that the disk refused come before the next ones of their journal, so that it has no gap.
 
-    Any object with these methods can be a session's `data_store`. `genie_core.testing.stores` tests
+    Any object with these methods can be a session's `data_store`. `genie_testing.stores` tests
     one.
     """
 

@@ -10,7 +10,7 @@ from benchmarks.coding.steps import Ask, Learn
 from benchmarks.coding.tasks import TASKS, Task
 
 from benchmarks.coding import command
-from genie_core.testing.turns import Call
+from genie_testing.turns import Call
 
 
 def row(said: str, name: str) -> list[str]:

@@ -6,7 +6,7 @@ import pytest
 from genie_core.agent import Agent, AgentFactory, AgentInfo, AsyncTool
 from genie_core.errors import InvalidFactory, InvalidSetting, StageFailed, UnknownAgent
 from genie_core.secrets import SecretsProvider
-from genie_core.testing import ScriptedAgent, echo
+from genie_testing import ScriptedAgent, echo
 
 
 class Vault(SecretsProvider):

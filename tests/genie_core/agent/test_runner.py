@@ -27,7 +27,7 @@ from genie_core.datastore import DataStore
 from genie_core.errors import GenieError, StageFailed, StateError, UnknownAgent
 from genie_core.runtime.progress import doing
 from genie_core.session import GroupSession
-from genie_core.testing import Emit, RunFn, ScriptedAgent, agent_factory, reasoner_factory
+from genie_testing import Emit, RunFn, ScriptedAgent, agent_factory, reasoner_factory
 
 pytestmark = pytest.mark.timeout(100)
 

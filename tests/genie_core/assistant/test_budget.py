@@ -12,8 +12,8 @@ from genie_core.errors import GenieError
 from genie_core.message import Message
 from genie_core.reasoner import Decision
 from genie_core.runtime.progress import Usage, reporting_to, spent
-from genie_core.testing.scripted import Emit, ScriptedAgent, ScriptedReasoner, ignore_all
-from genie_core.testing.turns import Call
+from genie_testing.scripted import Emit, ScriptedAgent, ScriptedReasoner, ignore_all
+from genie_testing.turns import Call
 
 pytestmark = pytest.mark.timeout(100)
 

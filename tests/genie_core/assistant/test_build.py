@@ -35,8 +35,8 @@ from genie_core.execution import (
 from genie_core.message import Message
 from genie_core.reasoner import Decision
 from genie_core.session import GroupSession
-from genie_core.testing.openai import FakeOpenAI
-from genie_core.testing.turns import Call, Raw, Stall, Turn
+from genie_testing.openai import FakeOpenAI
+from genie_testing.turns import Call, Raw, Stall, Turn
 
 
 def session(assistant: Assistant, store: DataStore | None = None) -> GroupSession:

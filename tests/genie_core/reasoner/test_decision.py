@@ -12,7 +12,7 @@ SESSION = """
 import asyncio, pickle, sys
 from genie_core.message import Message
 from genie_core.session import GroupSession
-from genie_core.testing import agent_factory, reasoner_factory
+from genie_testing import agent_factory, reasoner_factory
 
 async def chat():
     session = GroupSession("s", reasoner_factory(), agent_factory())

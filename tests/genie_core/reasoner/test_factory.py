@@ -7,7 +7,7 @@ import pytest
 from genie_core.errors import InvalidFactory, InvalidSetting, StageFailed
 from genie_core.reasoner import GroupReasoner, GroupReasonerFactory
 from genie_core.secrets import SecretsProvider
-from genie_core.testing import ScriptedReasoner
+from genie_testing import ScriptedReasoner
 
 
 class Vault(SecretsProvider):

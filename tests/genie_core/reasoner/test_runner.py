@@ -10,7 +10,7 @@ from genie_core.errors import StageFailed
 from genie_core.message import Attachment, Message
 from genie_core.reasoner import Decision, GroupReasonerFactory, Response
 from genie_core.reasoner.runner import ReasonerRunner
-from genie_core.testing import ScriptedReasoner, delegate_all, ignore_all, reasoner_factory
+from genie_testing import ScriptedReasoner, delegate_all, ignore_all, reasoner_factory
 
 pytestmark = pytest.mark.timeout(100)
 

@@ -49,7 +49,7 @@ from genie_core.room.transport.dialer import Backoff
 from genie_core.room.transport.websocket import Connector, ws_connector
 from genie_core.runtime.progress import What
 from genie_core.session import GroupSession
-from genie_core.testing import (
+from genie_testing import (
     DecideFn,
     Emit,
     RunFn,

@@ -19,8 +19,6 @@ PARTS = {
     "genie_core.settings.model": ("msgspec", "room"),
     "genie_core.backup.format": ("msgspec", "room"),
     "genie_core.assistant.build": ("msgspec", "room"),
-    "genie_core.testing.openai": ("starlette", "testing"),
-    "genie_core.testing.contract": ("pytest", "testing"),
 }
 
 

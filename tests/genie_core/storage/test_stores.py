@@ -19,8 +19,8 @@ from genie_core.session import GroupSession
 from genie_core.storage.memory import MemoryStore
 from genie_core.storage.sqlite import SQLiteStore
 from genie_core.storage.store import Store, Sync
-from genie_core.testing import agent_factory, reasoner_factory
-from genie_core.testing.stores import StoreContract
+from genie_testing import agent_factory, reasoner_factory
+from genie_testing.stores import StoreContract
 
 pytestmark = pytest.mark.timeout(100)
 

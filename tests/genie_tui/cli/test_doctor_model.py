@@ -13,8 +13,8 @@ from tests.limits import scaled
 from genie_core.assistant.secrets import OwnSecrets
 from genie_core.settings.locations import find_locations
 from genie_core.settings.model import Settings
-from genie_core.testing.openai import FakeOpenAI
-from genie_core.testing.turns import Call, Refuse, Say, Turn
+from genie_testing.openai import FakeOpenAI
+from genie_testing.turns import Call, Refuse, Say, Turn
 from genie_tui.cli.doctor import check_models
 
 pytestmark = pytest.mark.timeout(300)

@@ -21,8 +21,8 @@ from genie_core.sessions.export.formats import InTheWay
 from genie_core.sessions.labels import Label, Labels
 from genie_core.sessions.session import SavedSession
 from genie_core.settings.load import SettingsSource
-from genie_core.testing.openai import FakeOpenAI
-from genie_core.testing.turns import Refuse
+from genie_testing.openai import FakeOpenAI
+from genie_testing.turns import Refuse
 from genie_tui.cli.eval import NothingLabelled, run_eval
 from genie_tui.cli.options import parse, settings_in
 

@@ -23,8 +23,8 @@ from genie_core.sessions.labels import Label, Labels
 from genie_core.sessions.session import SavedSession
 from genie_core.settings.load import SettingsSource
 from genie_core.settings.model import Settings
-from genie_core.testing.openai import FakeOpenAI
-from genie_core.testing.turns import Refuse, Stall
+from genie_testing.openai import FakeOpenAI
+from genie_testing.turns import Refuse, Stall
 from genie_tui.cli.options import parser
 from genie_tui.cli.what_if import INTERRUPTED, NothingDecided, what_if
 

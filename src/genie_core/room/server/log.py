@@ -21,7 +21,7 @@ class Superseded(RoomError):
 class Log(Protocol):
     """Events numbered from 1 without gaps, written by one process at a time.
 
-    `genie_core.testing.contract.log` checks an implementation.
+    `genie_testing.contract.log` checks an implementation.
     """
 
     @property

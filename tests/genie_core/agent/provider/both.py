@@ -16,8 +16,8 @@ from genie_core.agent.base import AsyncTool
 from genie_core.agent.provider import openai, pydantic_ai
 from genie_core.agent.provider.compaction_summary import Compaction
 from genie_core.runtime.progress import Usage, reporting_to
-from genie_core.testing.openai import FakeOpenAI
-from genie_core.testing.turns import Turn
+from genie_testing.openai import FakeOpenAI
+from genie_testing.turns import Turn
 
 MODEL = "gpt-4o-mini"
 

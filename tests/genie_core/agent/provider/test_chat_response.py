@@ -19,8 +19,8 @@ from genie_core.agent.provider.chat_response import ToolCalls
 from genie_core.agent.provider.pydantic_ai import DefaultGroupReasoner
 from genie_core.errors import ModelFailed
 from genie_core.message import Message
-from genie_core.testing.openai import FakeOpenAI
-from genie_core.testing.turns import Raw, Refuse, Say
+from genie_testing.openai import FakeOpenAI
+from genie_testing.turns import Raw, Refuse, Say
 
 RUNTIMES = ("pydantic-ai", "openai-agents chat")
 both = pytest.mark.parametrize("runtime", RUNTIMES)

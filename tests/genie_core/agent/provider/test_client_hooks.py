@@ -2,7 +2,7 @@ import pytest
 from tests.genie_core.agent.provider.both import RUNTIMES, bench
 
 from genie_core.agent.provider.client_hooks import prepare_client
-from genie_core.testing.turns import Refuse, Say
+from genie_testing.turns import Refuse, Say
 
 
 @pytest.mark.timeout(100)

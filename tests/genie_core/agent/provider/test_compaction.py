@@ -12,7 +12,7 @@ from genie_core.agent.provider.pydantic_ai import DefaultGroupReasoner
 from genie_core.errors import ModelFailed
 from genie_core.message import Message
 from genie_core.runtime.progress import reporting_to
-from genie_core.testing.turns import Call, Refuse, Say
+from genie_testing.turns import Call, Refuse, Say
 
 pytestmark = pytest.mark.timeout(100)
 

@@ -18,8 +18,8 @@ from genie_core.agent.provider.pydantic_ai.summary import Summariser
 from genie_core.errors import ModelFailed
 from genie_core.message import Message
 from genie_core.runtime.progress import reporting_to
-from genie_core.testing.openai import FakeOpenAI
-from genie_core.testing.turns import Call, Refuse, Say
+from genie_testing.openai import FakeOpenAI
+from genie_testing.turns import Call, Refuse, Say
 
 pytestmark = pytest.mark.timeout(100)
 

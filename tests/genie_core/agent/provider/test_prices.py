@@ -6,7 +6,7 @@ from tests.genie_core.agent.provider.both import MODEL, RUNTIMES, bench
 from genie_core.agent.provider.prices import cost_of, window_of
 from genie_core.errors import ModelFailed
 from genie_core.runtime.progress import Usage
-from genie_core.testing.turns import Call, Cut, Refuse, Say
+from genie_testing.turns import Call, Cut, Refuse, Say
 
 pytestmark = pytest.mark.timeout(100)
 

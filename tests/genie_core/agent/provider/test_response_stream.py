@@ -18,7 +18,7 @@ from starlette.routing import Route
 from genie_core.agent import AgentInput
 from genie_core.agent.provider.pydantic_ai import DefaultAgent
 from genie_core.errors import ModelFailed
-from genie_core.testing.openai.listener import Listener
+from genie_testing.openai.listener import Listener
 
 MESSAGE = {
     "id": "m",

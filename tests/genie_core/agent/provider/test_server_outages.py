@@ -13,7 +13,7 @@ from genie_core.agent.provider.server_outages import (
 )
 from genie_core.assistant.servers.errors import ServerError
 from genie_core.runtime.progress import reporting_to
-from genie_core.testing.turns import Call, Say
+from genie_testing.turns import Call, Say
 
 WEB = "streamable_http: https://me:12345678@host/mcp?token=abc123"
 REFUSED = ConnectionError("401 for url 'https://host/mcp?token=abc123'")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.genie_core.agent.provider.both import RUNTIMES, bench
 
-from genie_core.testing.turns import Call, Say
+from genie_testing.turns import Call, Say
 
 pytestmark = [pytest.mark.timeout(100), pytest.mark.usefixtures("loopback")]
 

@@ -5,7 +5,7 @@ from tests.genie_core.agent.provider.both import RUNTIMES, bench
 
 from genie_core.agent.provider.tool_definitions import concise, one_line
 from genie_core.message import Attachment
-from genie_core.testing.turns import Call, Say
+from genie_testing.turns import Call, Say
 
 
 async def look(

@@ -11,8 +11,8 @@ from genie_core.message import Message
 from genie_core.room.engine.policy import ToolCall
 from genie_core.room.engine.provenance import mixture, origins_of
 from genie_core.room.state.reading import Reading
-from genie_core.testing.openai import FakeOpenAI
-from genie_core.testing.turns import Call, Say
+from genie_testing.openai import FakeOpenAI
+from genie_testing.turns import Call, Say
 
 FETCH = ToolCall("ann", "system", "fetch_url", {"url": "https://example.org/"})
 

@@ -13,7 +13,7 @@ from tests.limits import scaled
 from genie_core.assistant.config import ModelChoice
 from genie_core.assistant.models import discover as module
 from genie_core.assistant.models.discover import LOCAL, Local, ModelOffer, discover, local_address
-from genie_core.testing.openai import FakeOpenAI
+from genie_testing.openai import FakeOpenAI
 
 pytestmark = pytest.mark.timeout(100)
 

@@ -16,8 +16,8 @@ from genie_core.assistant.models.make import openai_model, pydantic_model
 from genie_core.assistant.models.switchable import SwitchableAgent
 from genie_core.errors import ModelFailed, ModelTrouble
 from genie_core.privacy.redaction import mask_known
-from genie_core.testing.openai import FakeOpenAI
-from genie_core.testing.turns import Call, Refuse, Say, Turn
+from genie_testing.openai import FakeOpenAI
+from genie_testing.turns import Call, Refuse, Say, Turn
 
 pytestmark = [pytest.mark.timeout(100), pytest.mark.usefixtures("loopback")]
 

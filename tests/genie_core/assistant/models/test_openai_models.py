@@ -11,8 +11,8 @@ from tests.genie_core.assistant.models.asking import Chat, note
 
 from genie_core.agent.provider.openai import DefaultAgent
 from genie_core.assistant.models.openai_models import ProvidedChatModel, ProvidedResponsesModel
-from genie_core.testing.openai import FakeOpenAI
-from genie_core.testing.turns import Call, Refuse, Say, Stall
+from genie_testing.openai import FakeOpenAI
+from genie_testing.turns import Call, Refuse, Say, Stall
 
 pytestmark = [pytest.mark.timeout(100), pytest.mark.usefixtures("loopback")]
 

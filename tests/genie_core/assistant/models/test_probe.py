@@ -10,8 +10,8 @@ from tests.genie_core.assistant.models.asking import RUNTIMES
 from genie_core.assistant.config import AgentSpec, AssistantConfig, ModelChoice, Runtime
 from genie_core.assistant.models.probe import ProbeResult, Subject, examine, subjects_of
 from genie_core.runtime.progress import reporting_to
-from genie_core.testing.openai import FakeOpenAI
-from genie_core.testing.turns import Call, Refuse, Say, Stall, Turn
+from genie_testing.openai import FakeOpenAI
+from genie_testing.turns import Call, Refuse, Say, Stall, Turn
 
 pytestmark = [pytest.mark.timeout(100), pytest.mark.usefixtures("loopback")]
 

@@ -8,12 +8,12 @@ from genie_core.assistant.reasoners.addressed import AddressedReasoner
 from genie_core.message import Attachment, Message
 from genie_core.reasoner import Decision, GroupReasoner, GroupReasonerFactory, Response
 from genie_core.session import GroupSession
-from genie_core.testing import agent_factory
 from genie_core.text.query import (
     MAX_CONTEXT_CHARS,
     MAX_CONTEXT_MESSAGES,
     question_in,
 )
+from genie_testing import agent_factory
 
 
 class Recorder(GroupReasoner):

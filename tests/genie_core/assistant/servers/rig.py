@@ -24,8 +24,8 @@ from genie_core.assistant.servers.openai import ConfiguredServer
 from genie_core.assistant.servers.pydantic_ai import server_toolset
 from genie_core.assistant.servers.registry import ServerRegistry
 from genie_core.runtime.progress import Usage, What, reporting_to
-from genie_core.testing.openai import FakeOpenAI, ModelRequest
-from genie_core.testing.turns import Call, Say, Turn
+from genie_testing.openai import FakeOpenAI, ModelRequest
+from genie_testing.turns import Call, Say, Turn
 
 TOY = str(Path(toy_server.__file__))
 SHOUT = Call("toy_shout", {"text": "hey"})

@@ -26,7 +26,7 @@ from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.long_results import LONGEST_MESSAGE
 from genie_core.assistant.servers.offered_tools import LONGEST_TEXT
 from genie_core.assistant.tools.shell.sandbox import find_backend
-from genie_core.testing.turns import Call
+from genie_testing.turns import Call
 
 pytestmark = pytest.mark.timeout(300)
 

@@ -16,7 +16,7 @@ from genie_core.agent import Verdict
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.elicitation import MOST_QUESTIONS
 from genie_core.room.engine.policy import ANSWER_SERVER
-from genie_core.testing.turns import Call
+from genie_testing.turns import Call
 
 pytestmark = pytest.mark.timeout(300)
 

@@ -10,7 +10,7 @@ from tests.genie_core.assistant.servers.odd_web import odd_web
 from tests.genie_core.assistant.servers.rig import SHOUT, Program, bench
 
 from genie_core.assistant.servers.config_file import ServerSpec
-from genie_core.testing.turns import Call
+from genie_testing.turns import Call
 
 pytestmark = pytest.mark.timeout(300)
 

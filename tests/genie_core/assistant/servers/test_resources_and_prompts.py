@@ -16,7 +16,7 @@ from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.errors import MissingValue, ServerError
 from genie_core.assistant.servers.prompts import prompt_text
 from genie_core.room.engine.controls import PromptInfo
-from genie_core.testing.turns import Call
+from genie_testing.turns import Call
 
 pytestmark = pytest.mark.timeout(300)
 

@@ -14,9 +14,9 @@ from genie_core.assistant.what_if.report import Comparison, Summary, WhatIfRepor
 from genie_core.assistant.what_if.run import AT_ONCE, GIVE_UP_AFTER, WhatIf
 from genie_core.message import Message
 from genie_core.reasoner import Decision, Response
-from genie_core.testing import DecideFn, delegate_all, reasoner_factory
-from genie_core.testing.openai import FakeOpenAI
-from genie_core.testing.turns import Refuse, Stall
+from genie_testing import DecideFn, delegate_all, reasoner_factory
+from genie_testing.openai import FakeOpenAI
+from genie_testing.turns import Refuse, Stall
 
 ASKED = WhatIfReport(session="s", title="t", template="x", model="m", at=1.0)
 

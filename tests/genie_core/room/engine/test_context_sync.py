@@ -22,7 +22,7 @@ from genie_core.room.protocol.events import (
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread
 from genie_core.session import GroupSession
-from genie_core.testing import agent_factory, echo, reasoner_factory
+from genie_testing import agent_factory, echo, reasoner_factory
 
 FILE = FileRef("ab" * 32, "plan.pdf", 5, "application/pdf")
 

@@ -53,7 +53,7 @@ from genie_core.room.protocol.events import (
 from genie_core.room.protocol.frames import MemberTyping
 from genie_core.room.state.room_state import RoomState
 from genie_core.runtime.grace import Grace
-from genie_core.testing import Emit
+from genie_testing import Emit
 
 DIGEST = "ab" * 32
 FILE = FileRef(DIGEST, "plan.pdf", 5, "application/pdf")

@@ -58,8 +58,8 @@ from genie_core.runtime.agent_options import owner_command
 from genie_core.runtime.grace import Grace
 from genie_core.runtime.progress import Usage, acted, doing, spent, summarised
 from genie_core.session import GroupSession
-from genie_core.testing import Emit, RunFn, agent_factory, delegate_all, reasoner_factory
-from genie_core.testing.scripted import DecideFn
+from genie_testing import Emit, RunFn, agent_factory, delegate_all, reasoner_factory
+from genie_testing.scripted import DecideFn
 
 
 class Rules:

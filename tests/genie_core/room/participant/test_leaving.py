@@ -26,7 +26,7 @@ from genie_core.room.security.signing import same_content
 from genie_core.room.state.members import Presence
 from genie_core.room.state.thread import MessageThread, Phase
 from genie_core.room.transport.websocket import ws_connector
-from genie_core.testing import Emit
+from genie_testing import Emit
 
 DEADLINE = scaled(60.0)
 

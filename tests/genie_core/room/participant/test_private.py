@@ -30,7 +30,7 @@ from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.snapshot import decode_state, encode_state
 from genie_core.room.state.thread import MessageThread, Phase
 from genie_core.session import GroupSession
-from genie_core.testing import Emit
+from genie_testing import Emit
 
 SECRET = "the launch is on Friday"
 

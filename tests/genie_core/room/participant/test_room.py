@@ -29,7 +29,7 @@ from genie_core.room.state.members import Presence
 from genie_core.room.state.thread import Phase
 from genie_core.room.transport.websocket import ws_connector
 from genie_core.storage.blobs import BlobStore
-from genie_core.testing import Emit, ignore_all
+from genie_testing import Emit, ignore_all
 
 
 async def tool_user(input: AgentInput, callback: ApprovalCallback, emit: Emit) -> str:  # noqa: A002 - as in Agent.run

@@ -53,7 +53,7 @@ from genie_core.room.security.signing import (
     wrote,
 )
 from genie_core.storage.filenames import safe_name
-from genie_core.testing import Emit
+from genie_testing import Emit
 
 ME = Identity.generate()
 MINUTES, DAY = 600.0, 86_400.0

@@ -9,7 +9,7 @@ from genie_core.serve.stores.store import StoreUnavailable
 from genie_core.sessions.errors import DamagedSession
 from genie_core.sessions.log.index import INDEX_NAME
 from genie_core.sessions.log.writer import EventLog
-from genie_core.testing.contract.log import make_events
+from genie_testing.contract.log import make_events
 
 
 class MemoryLog:

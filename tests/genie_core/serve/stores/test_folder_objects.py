@@ -10,7 +10,7 @@ import pytest
 from genie_core.serve.stores.folder_objects import FolderObjects
 from genie_core.serve.stores.store import SharedStore, StoreUnavailable
 from genie_core.storage.errors import InvalidDigest
-from genie_core.testing.contract.store import ObjectsContract, StorePlace
+from genie_testing.contract.store import ObjectsContract, StorePlace
 
 CONTENT = b"a picture"
 DIGEST = hashlib.sha256(CONTENT).hexdigest()

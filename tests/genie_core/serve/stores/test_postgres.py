@@ -27,8 +27,8 @@ from genie_core.serve.stores.cached_log import CachedLog
 from genie_core.serve.stores.postgres import GROUP_BYTES, PostgresStore
 from genie_core.serve.stores.store import SharedLog, StoreUnavailable, UnsafeStore
 from genie_core.sessions.log.index import INDEX_NAME
-from genie_core.testing.contract.log import LogContract, LogPlace, make_events
-from genie_core.testing.contract.store import (
+from genie_testing.contract.log import LogContract, LogPlace, make_events
+from genie_testing.contract.store import (
     DocumentsContract,
     LeaseContract,
     ObjectsContract,
@@ -44,7 +44,7 @@ import msgspec
 from genie_core.serve.config import StoreTable
 from genie_core.serve.stores.postgres import PostgresStore
 from genie_core.serve.stores.cached_log import CachedLog
-from genie_core.testing.contract.log import write_until_killed
+from genie_testing.contract.log import write_until_killed
 
 async def main():
     store = PostgresStore(msgspec.json.decode(sys.argv[1], type=StoreTable))

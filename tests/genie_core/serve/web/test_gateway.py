@@ -36,7 +36,7 @@ from genie_core.serve.web.links import LONGEST_VISIT
 from genie_core.serve.web.visitor import WebRoom
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings
-from genie_core.testing.scripted import Emit
+from genie_testing.scripted import Emit
 
 DEADLINE = scaled(30.0)
 LOCAL = WebTable()

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 from tests.genie_core.agent.provider.acp.rig import staged
 
 from genie_core.agent import AsyncTool
-from genie_core.testing.contract import AgentContract, Feature, Rig
-from genie_core.testing.turns import Cut, Refuse, Say, Stall, Turn, split_words
+from genie_testing.contract import AgentContract, Feature, Rig
+from genie_testing.turns import Cut, Refuse, Say, Stall, Turn, split_words
 
 
 class Program(AgentContract):

@@ -10,8 +10,8 @@ from openai import AsyncOpenAI
 
 from genie_core.agent import AgentInput, Verdict
 from genie_core.agent.provider.openai import DefaultAgent
-from genie_core.testing.openai import FakeOpenAI, ModelRequest
-from genie_core.testing.turns import Turn
+from genie_testing.openai import FakeOpenAI, ModelRequest
+from genie_testing.turns import Turn
 
 MODELS: dict[str, Callable[[str, AsyncOpenAI], Model]] = {
     "chat": OpenAIChatCompletionsModel,

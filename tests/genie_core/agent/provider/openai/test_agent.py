@@ -21,8 +21,8 @@ from genie_core.agent.provider.instructions import preferring
 from genie_core.agent.provider.openai import DefaultAgent
 from genie_core.agent.provider.openai.history import INTERRUPTED
 from genie_core.errors import GenieError, InvalidSetting, ModelFailed
-from genie_core.testing.openai import FakeOpenAI
-from genie_core.testing.turns import Call, Calls, Cut, Refuse, Say, Stall
+from genie_testing.openai import FakeOpenAI
+from genie_testing.turns import Call, Calls, Cut, Refuse, Say, Stall
 
 pytestmark = pytest.mark.timeout(100)
 

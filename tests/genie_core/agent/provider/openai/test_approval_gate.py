@@ -21,7 +21,7 @@ from genie_core.agent import AgentInput, Verdict
 from genie_core.agent.provider.openai.approval_gate import OpenAIApprovalGate
 from genie_core.agent.provider.openai.run_recorder import RunRecorder
 from genie_core.errors import SessionStopped
-from genie_core.testing.turns import Call, Calls, Say
+from genie_testing.turns import Call, Calls, Say
 
 pytestmark = pytest.mark.timeout(100)
 

@@ -19,7 +19,7 @@ from genie_core.agent import AgentInput, Verdict
 from genie_core.agent.provider.openai import DefaultAgent, servers
 from genie_core.errors import StageFailed
 from genie_core.runtime.progress import reporting_to
-from genie_core.testing.turns import Call, Calls, Say
+from genie_testing.turns import Call, Calls, Say
 
 pytestmark = pytest.mark.timeout(100)
 

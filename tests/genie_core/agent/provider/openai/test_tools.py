@@ -27,8 +27,8 @@ from genie_core.agent.provider.openai import DefaultAgent
 from genie_core.agent.runner import AgentRunner, Query
 from genie_core.errors import InvalidSetting
 from genie_core.message import Attachment
-from genie_core.testing import ScriptedAgent
-from genie_core.testing.turns import Call, Calls, Say
+from genie_testing import ScriptedAgent
+from genie_testing.turns import Call, Calls, Say
 
 pytestmark = pytest.mark.timeout(100)
 

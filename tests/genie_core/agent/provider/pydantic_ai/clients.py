@@ -6,7 +6,7 @@ from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
 from pydantic_ai.profiles.openai import OpenAIModelProfile
 from pydantic_ai.providers.openai import OpenAIProvider
 
-from genie_core.testing.openai import FakeOpenAI
+from genie_testing.openai import FakeOpenAI
 
 NAME: Final = "gpt-scripted"
 

@@ -49,7 +49,7 @@ from genie_core.errors import (
     UnknownAgent,
 )
 from genie_core.message import Attachment
-from genie_core.testing.openai import FakeOpenAI
+from genie_testing.openai import FakeOpenAI
 
 pytestmark = pytest.mark.timeout(100)
 

@@ -32,9 +32,9 @@ from genie_core.execution import Failed
 from genie_core.message import Message
 from genie_core.runtime.model_limits import STALL_TIMEOUT
 from genie_core.session import GroupSession
-from genie_core.testing import reasoner_factory
-from genie_core.testing.openai import FakeOpenAI
-from genie_core.testing.turns import Call, Cut, Refuse, Say, Stall, Turn
+from genie_testing import reasoner_factory
+from genie_testing.openai import FakeOpenAI
+from genie_testing.turns import Call, Cut, Refuse, Say, Stall, Turn
 
 pytestmark = [pytest.mark.timeout(100), pytest.mark.usefixtures("loopback")]
 

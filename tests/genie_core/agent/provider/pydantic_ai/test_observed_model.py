@@ -23,8 +23,8 @@ from genie_core.agent.provider.pydantic_ai.observed_model import (
     without_turns,
 )
 from genie_core.runtime.progress import reporting_to
-from genie_core.testing.openai import FakeOpenAI
-from genie_core.testing.turns import Say
+from genie_testing.openai import FakeOpenAI
+from genie_testing.turns import Say
 
 
 def conversation() -> list[ModelMessage]:

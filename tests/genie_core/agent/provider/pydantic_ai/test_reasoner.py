@@ -28,9 +28,9 @@ from genie_core.datastore import DataStore
 from genie_core.message import Attachment, Message, Thread
 from genie_core.reasoner import GroupReasonerFactory, Response
 from genie_core.session import GroupSession
-from genie_core.testing import agent_factory
-from genie_core.testing.openai import FakeOpenAI
-from genie_core.testing.turns import Stall
+from genie_testing import agent_factory
+from genie_testing.openai import FakeOpenAI
+from genie_testing.turns import Stall
 
 ABLE = ModelProfile(supports_json_schema_output=True)
 UNABLE = ModelProfile(supports_json_schema_output=False)

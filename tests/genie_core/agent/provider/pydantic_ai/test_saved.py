@@ -14,8 +14,8 @@ from genie_core.agent.provider.pydantic_ai import DefaultAgent, DefaultGroupReas
 from genie_core.agent.provider.pydantic_ai.history import PydanticHistory
 from genie_core.agent.provider.pydantic_ai.saved import from_json, to_json
 from genie_core.message import Message
-from genie_core.testing.openai import FakeOpenAI
-from genie_core.testing.turns import Say
+from genie_testing.openai import FakeOpenAI
+from genie_testing.turns import Say
 
 pytestmark = [pytest.mark.timeout(100), pytest.mark.usefixtures("loopback")]
 

@@ -22,8 +22,8 @@ from genie_core.agent import AgentInput, Verdict
 from genie_core.agent.provider.pydantic_ai import DefaultAgent, ToolFilter, servers
 from genie_core.errors import StageFailed
 from genie_core.runtime.progress import reporting_to
-from genie_core.testing.openai import FakeOpenAI, ModelRequest
-from genie_core.testing.turns import Call, Calls, Say, Turn
+from genie_testing.openai import FakeOpenAI, ModelRequest
+from genie_testing.turns import Call, Calls, Say, Turn
 
 pytestmark = [pytest.mark.timeout(100), pytest.mark.usefixtures("loopback")]
 

@@ -9,8 +9,8 @@ from genie_core.agent.provider.pydantic_ai import DefaultGroupReasoner
 from genie_core.agent.provider.pydantic_ai.structured import json_in
 from genie_core.message import Message
 from genie_core.reasoner import Decision, Response
-from genie_core.testing.openai import FakeOpenAI
-from genie_core.testing.turns import Say
+from genie_testing.openai import FakeOpenAI
+from genie_testing.turns import Say
 
 pytestmark = [pytest.mark.timeout(100), pytest.mark.usefixtures("loopback")]
 

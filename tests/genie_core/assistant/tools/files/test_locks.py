@@ -10,7 +10,7 @@ from genie_core.agent import AgentInput, ApprovalCallback, Verdict
 from genie_core.agent.approval import ask_about
 from genie_core.assistant.tools.files.locks import FileLocks, LockingAgent
 from genie_core.runtime.progress import reporting_to
-from genie_core.testing import Emit, ScriptedAgent
+from genie_testing import Emit, ScriptedAgent
 
 pytestmark = pytest.mark.timeout(100)
 

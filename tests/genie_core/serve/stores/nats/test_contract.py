@@ -11,7 +11,7 @@ from tests.nats_servers import NatsServers
 
 from genie_core.serve.stores.nats.store import NatsStore
 from genie_core.serve.stores.store import SharedStore
-from genie_core.testing.contract.store import (
+from genie_testing.contract.store import (
     DocumentsContract,
     LeaseContract,
     ObjectsContract,

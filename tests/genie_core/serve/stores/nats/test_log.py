@@ -17,7 +17,7 @@ from genie_core.serve.stores.nats import log as nats_log
 from genie_core.serve.stores.nats import store as nats_store
 from genie_core.serve.stores.nats.store import NatsStore
 from genie_core.sessions.log.index import INDEX_NAME
-from genie_core.testing.contract.log import LogContract, LogPlace, make_events
+from genie_testing.contract.log import LogContract, LogPlace, make_events
 
 ROOM = "standup-0123"
 
@@ -28,7 +28,7 @@ import msgspec
 from genie_core.serve.config import StoreTable
 from genie_core.serve.stores.nats.store import NatsStore
 from genie_core.serve.stores.cached_log import CachedLog
-from genie_core.testing.contract.log import write_until_killed
+from genie_testing.contract.log import write_until_killed
 
 async def main():
     store = await NatsStore.connect(msgspec.json.decode(sys.argv[1], type=StoreTable))
