@@ -64,7 +64,7 @@ def _shoot(link: str, home: Path) -> None:
         cleo.say("Nice. I will read them after lunch.")
         ben.wait_for("after lunch")
         ben.wait_until("document.querySelectorAll('summary').length === 2")
-        ben.say("@genie how many days are there from 1 November 2026 until 24 December 2026?")
+        ben.say("@genie how much is 18 * 24?")
         ben.wait_for("genie to ben")
         cleo.value("document.querySelectorAll('.entry-message .reply')[0].click()")
         cleo.say("Then Thursday fits.")

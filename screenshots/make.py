@@ -76,8 +76,8 @@ async def room(folder: Path) -> None:
 
         await ended(await said(ben, "Morning! The draft of the notes is done, **18 pages**."))
         await ended(await said(cleo, "Nice. I will read them after lunch."))
-        await ended(await said(ben, "@genie how many days until 24 December?"))
-        await ended(await said(cleo, "That is less than I thought."))
+        await ended(await said(ben, "@genie how much is 18 * 24?"))
+        await ended(await said(cleo, "That is more than I thought."))
         await ended(await said(ann, "@genie read launch.md"))
         refused = await said(cleo, "@genie run git status")
         await until(lambda: bool(ann.state.pending_for("ann")), pilot)

@@ -43,11 +43,11 @@ TALK = (
     (1, "I have the last two fixes in review."),
     (0, "@genie read release.md"),
     (1, "Good, that is what I had in mind, too."),
-    (0, "what is 15% of 2,480?"),
+    (0, "what is 15% of 2480?"),
     (1, "372, but why?"),
-    (0, "how many days until 24 December?"),
-    (1, "@genie when is 15:00 UTC in Tokyo?"),
-    (0, "Then they can announce it before they go home."),
+    (0, "what is 372 * 12?"),
+    (1, "@genie search this chat for fixes"),
+    (0, "Then we can announce it before we go home."),
 )
 
 
@@ -161,7 +161,7 @@ async def asked_again(folder: Path, room: str) -> None:
         (missed,) = [
             event.seq
             for event in log.events()
-            if isinstance(event.body, MessagePosted) and "24 December" in event.body.text
+            if isinstance(event.body, MessagePosted) and "372 * 12" in event.body.text
         ]
     Labels.read(saved.folder).put(Label(missed, "wrong", "ignore", time.time(), "ann"))
     source = SettingsSource(home.settings_file, {}, {"name": "ann"})

@@ -12,9 +12,8 @@ from genie_core.agent.base import Agent, AgentInput, AsyncTool
 from genie_core.agent.provider.journal_lines import messages_in
 from genie_core.agent.provider.progress_reporter import CALL
 from genie_core.assistant.offline import answer, messages
-from genie_core.assistant.offline.ask import PlannedCall
 from genie_core.assistant.offline.calls import CallResult, call_tool
-from genie_core.assistant.offline.intent import asked_of_helper
+from genie_core.assistant.offline.requests import PlannedCall, request_in
 from genie_core.runtime.progress import doing
 from genie_core.text.query import question_in
 
@@ -57,7 +56,7 @@ class OfflineAgent(Agent):
         yield self
 
     async def run(self, input: AgentInput, callback: ApprovalCallback) -> str:  # noqa: A002 - the contract's name
-        return await self._run(input, callback, emit=None)
+        return await self.run_streaming(input, callback, lambda _: None)
 
     async def run_streaming(
         self,
@@ -66,29 +65,23 @@ class OfflineAgent(Agent):
         emit: Callable[[str], None],
     ) -> str:
         """Answer a query, streaming the text word by word."""
-        return await self._run(input, callback, emit)
-
-    async def _run(
-        self, query: AgentInput, ask: ApprovalCallback, emit: Callable[[str], None] | None
-    ) -> str:
-        content = await messages.content_of(query.query, query.attachments)
-        turn = [messages.prompt(content)]
+        content = await messages.content_of(input.query, input.attachments)
+        turn = [messages.request("user-prompt", content)]
         try:
-            text = await self._answer(_text_of(content), ask, turn)
-            turn.append(messages.answered(text))
-            if emit is not None:
-                await _stream(text, emit)
+            text = await self._answer(question_in(input.query), callback, turn)
+            turn.append(messages.response("text", content=text))
+            await _stream(text, emit)
         finally:
-            self._keep(turn)
+            self._unsaved.append({"keep": len(self._messages), "messages": turn})
+            self._messages += turn
         return text
 
     async def _answer(
-        self, prompt: str, ask: ApprovalCallback, turn: list[messages.ModelMessage]
+        self, question: str, ask: ApprovalCallback, turn: list[messages.ModelMessage]
     ) -> str:
         """Make the requested call and report its result; without one, say what is possible."""
         doing("asking")
-        question = question_in(prompt)
-        call = asked_of_helper(question)
+        call = request_in(question)
         if call is None:
             found = await asyncio.to_thread(self._found)
             if answer.asks_for_help(question):
@@ -103,19 +96,15 @@ class OfflineAgent(Agent):
     async def _call(
         self, call: PlannedCall, ask: ApprovalCallback, turn: list[messages.ModelMessage]
     ) -> CallResult:
-        number = f"offline-{uuid4().hex[:12]}"
+        ids = {"tool_name": call.tool, "tool_call_id": f"offline-{uuid4().hex[:12]}"}
         doing("writing", CALL)
-        turn.append(messages.asked_call(call, number))
+        turn.append(messages.response("tool-call", args=dict(call.args), **ids))
         result = CallResult(call.tool, "The run was cancelled.", "failed")
         try:
             result = await call_tool(self._tools[call.tool], call, ask)
         finally:  # models refuse a conversation in which a call has no result
-            turn.append(messages.returned(result, number))
+            turn.append(messages.request("tool-return", result.text, outcome=result.outcome, **ids))
         return result
-
-    def _keep(self, turn: list[messages.ModelMessage]) -> None:
-        self._unsaved.append({"keep": len(self._messages), "messages": turn})
-        self._messages += turn
 
 
 async def _stream(text: str, emit: Callable[[str], None]) -> None:
@@ -123,9 +112,3 @@ async def _stream(text: str, emit: Callable[[str], None]) -> None:
     for word in _WORDS.findall(text):
         emit(word)
         await asyncio.sleep(0)  # let the screen keep up
-
-
-def _text_of(content: str | list[Any]) -> str:
-    if isinstance(content, str):
-        return content
-    return "\n".join(piece for piece in content if isinstance(piece, str))

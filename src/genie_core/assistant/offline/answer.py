@@ -6,17 +6,14 @@ from typing import Final
 
 from genie_core.assistant.known_programs import find_programs
 from genie_core.assistant.models.discover import offers_for
-from genie_core.assistant.offline.ask import PlannedCall
 from genie_core.assistant.offline.calls import CallResult
+from genie_core.assistant.offline.requests import PlannedCall
 from genie_core.assistant.tools.catalog import CHAT_TOOLS, COMMAND_TOOLS, FILE_TOOLS
 
 _ABILITIES: Final = (
     ("search_chat", "search this chat: *search this chat for invoice*"),
     ("summarise_chat", "pick out the key sentences: *summarise the last 20 messages*"),
     ("calculate", "calculate: *what is 15% of 80?*"),
-    ("current_time", "tell the time elsewhere: *what time is it in Tokyo?*"),
-    ("convert_time", "convert times: *3pm CET in New York?*"),
-    ("days_between", "count days and find weekdays: *how many days until 24 December?*"),
     ("list_files", "list the workspace folder: *list the files*"),
     ("read_file", "show a file: *show me lines 1 to 20 of notes.md*"),
     ("search_files", "search the files: *which files contain TODO?*"),
@@ -63,22 +60,21 @@ def introduction(tools: Collection[str], found: str = "") -> str:
     able = "\n".join(f"- {ability}" for tool, ability in _ABILITIES if tool in tools)
     return (
         "I am the offline helper: no language model is configured, and I understand only a few "
-        f"kinds of request. I can\n\n{able}\n\n{_below(HOW_TO_CONFIGURE, found)}"
+        f"kinds of request. I can\n\n{able}\n\n{HOW_TO_CONFIGURE}" + _paragraph(found)
     )
 
 
 def not_understood(found: str = "") -> str:
     """Decline a request that the helper does not understand, and lead to a model."""
-    lead = (
-        "To choose a model or an agent, type `/settings` or `/model NAME`. *@genie help* lists what I "
-        "can do without one."
+    return (
+        "I did not understand that: I am the offline helper, without a language model.\n\n"
+        "To choose a model or an agent, type `/settings` or `/model NAME`. *@genie help* lists "
+        "what I can do without one." + _paragraph(found)
     )
-    said = "I did not understand that: I am the offline helper, without a language model."
-    return f"{said}\n\n{_below(lead, found)}"
 
 
-def _below(text: str, line: str) -> str:
-    return f"{text}\n\n{line}" if line else text
+def _paragraph(line: str) -> str:
+    return f"\n\n{line}" if line else ""
 
 
 def asks_for_help(question: str) -> bool:
@@ -88,12 +84,12 @@ def asks_for_help(question: str) -> bool:
 
 def unavailable(call: PlannedCall) -> str:
     """Decline a request whose tool is not available."""
-    if call.tool in FILE_TOOLS or call.tool in COMMAND_TOOLS:
-        action = "run programs" if call.tool in COMMAND_TOOLS else "use files"
-        return (
-            f"I cannot {action}: no workspace folder is set. Set one with `/settings`, or start with "
-            "`--workspace FOLDER`."
-        )
     if call.tool in CHAT_TOOLS:
         return "I cannot search the chat: I have no access to its messages."
-    return f"I cannot do that here: the tool `{call.tool}` is not available."
+    if call.tool not in (*FILE_TOOLS, *COMMAND_TOOLS):
+        return f"I cannot do that here: the tool `{call.tool}` is not available."
+    action = "run programs" if call.tool in COMMAND_TOOLS else "use files"
+    return (
+        f"I cannot {action}: no workspace folder is set. Set one with `/settings`, or start with "
+        "`--workspace FOLDER`."
+    )

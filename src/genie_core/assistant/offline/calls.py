@@ -3,10 +3,8 @@
 import inspect
 import logging
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
-from types import NoneType, UnionType
-from typing import Any, Final, Literal, TypeAlias, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, Literal, get_type_hints
 
 import msgspec
 
@@ -14,15 +12,12 @@ from genie_core.agent.approval import ApprovalCallback, ask_about, described
 from genie_core.agent.base import AsyncTool
 from genie_core.agent.provider.approval_answer import InvalidArgumentsError, denial
 from genie_core.agent.provider.masking import masked
-from genie_core.assistant.offline.ask import PlannedCall
+from genie_core.assistant.offline.requests import PlannedCall
 from genie_core.errors import GenieError, public_summary, summary, tool_failure
 from genie_core.runtime.progress import doing, note
 
 log = logging.getLogger(__name__)
 
-Outcome: TypeAlias = Literal["success", "denied", "failed"]
-
-_TYPES: Final = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}
 _ARGUMENT: Final = re.compile(r"^    (\w+): (.*(?:\n        .*)*)$", re.MULTILINE)
 
 
@@ -32,7 +27,7 @@ class CallResult:
 
     tool: str
     text: str
-    outcome: Outcome = "success"
+    outcome: Literal["success", "denied", "failed"] = "success"
 
 
 async def call_tool(tool: AsyncTool, call: PlannedCall, ask: ApprovalCallback) -> CallResult:
@@ -46,11 +41,9 @@ async def call_tool(tool: AsyncTool, call: PlannedCall, ask: ApprovalCallback) -
         arguments = _checked(tool, call.args if verdict.arguments is None else verdict.arguments)
         doing("calling", name)
         return CallResult(name, masked(await tool(**arguments)))
-    except GenieError as error:
-        note(f"{name}: {tool_failure(error)}", f"{name}: {summary(error)}")
-        return CallResult(name, tool_failure(error), "failed")
     except Exception as error:
-        log.warning("tool %s raised", name, exc_info=True)
+        if not isinstance(error, GenieError):
+            log.warning("tool %s raised", name, exc_info=True)
         note(f"{name}: {public_summary(error)}", f"{name}: {summary(error)}")
         return CallResult(name, tool_failure(error), "failed")
 
@@ -60,37 +53,17 @@ def schema_of(tool: AsyncTool) -> dict[str, Any]:
 
     They have to be equal: a grant covers a tool with its schema, and outlives a change of model.
     """
-    hints, about = get_type_hints(tool), _parts(tool)[1]
-    properties, required = {}, []
-    for name, each in inspect.signature(tool).parameters.items():
-        properties[name] = _type_schema(hints[name])
-        if name in about:
-            properties[name]["description"] = about[name]
-        if each.default is each.empty:
-            required.append(name)
-        else:
-            properties[name]["default"] = each.default
-    schema = {"type": "object", "properties": properties, "additionalProperties": False}
-    return {**schema, "required": required} if required else schema
-
-
-def _type_schema(hint: Any) -> dict[str, Any]:
-    if isinstance(hint, UnionType):
-        return {"anyOf": [_type_schema(each) for each in get_args(hint)]}
-    if get_origin(hint) is list:
-        return {"type": "array", "items": _type_schema(*get_args(hint))}
-    return {"type": _TYPES[hint]}
+    _, parts = msgspec.json.schema_components([_arguments_of(tool)])
+    schema = parts[tool.__name__]
+    needless = ("title",) if schema["required"] else ("title", "required")
+    return {key: value for key, value in schema.items() if key not in needless}
 
 
 def _parts(tool: AsyncTool) -> tuple[str, dict[str, str]]:
-    """Return what a docstring says of a tool, and of its arguments."""
+    """Return the description of a tool, and those of its arguments, from its docstring."""
     about, _, arguments = (inspect.getdoc(tool) or "").partition("\n\nArgs:\n")
-    return about, dict(_arguments(arguments))
-
-
-def _arguments(text: str) -> Iterator[tuple[str, str]]:
-    for name, about in _ARGUMENT.findall(text):
-        yield name, "\n".join(line.strip() for line in about.split("\n"))
+    found = _ARGUMENT.findall(arguments)
+    return about, {name: re.sub(r"\n\s+", "\n", text) for name, text in found}
 
 
 def _checked(tool: AsyncTool, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -99,14 +72,18 @@ def _checked(tool: AsyncTool, arguments: dict[str, Any]) -> dict[str, Any]:
     Raises:
         InvalidArgumentsError: they do not fit.
     """
-    hints = get_type_hints(tool)
-    fields = [
-        (name, hints[name]) if each.default is each.empty else (name, hints[name], each.default)
-        for name, each in inspect.signature(tool).parameters.items()
-    ]
-    model = msgspec.defstruct(tool.__name__, fields, forbid_unknown_fields=True)
     try:
-        values = msgspec.convert(arguments, model, strict=False)
+        values = msgspec.convert(arguments, _arguments_of(tool), strict=False)
     except msgspec.ValidationError as error:
         raise InvalidArgumentsError(tool.__name__, str(error)) from error
     return msgspec.structs.asdict(values)
+
+
+def _arguments_of(tool: AsyncTool) -> type[msgspec.Struct]:
+    """Return a struct with one field for each parameter of a tool."""
+    hints, about = get_type_hints(tool), _parts(tool)[1]
+    fields: list[Any] = []
+    for name, each in inspect.signature(tool).parameters.items():
+        kind: Any = Annotated[hints[name], msgspec.Meta(description=about.get(name))]
+        fields.append((name, kind) if each.default is each.empty else (name, kind, each.default))
+    return msgspec.defstruct(tool.__name__, fields, forbid_unknown_fields=True)

@@ -1,16 +1,24 @@
 """The offline helper as a reasoner."""
 
-import json
+import re
 from collections.abc import Collection
-from typing import Any
+from typing import Any, Final
+
+import msgspec
 
 from genie_core.agent.provider.reasoner_history import latest_turns, read_history
 from genie_core.agent.provider.reasoner_prompt import reasoner_prompt
 from genie_core.assistant.offline import messages
-from genie_core.assistant.offline.triage import decide
-from genie_core.message import Message
+from genie_core.assistant.offline.requests import plain_request
+from genie_core.assistant.reasoners.mention import mentioned, mentions_someone_else, without_mention
+from genie_core.message import SYSTEM, Message
 from genie_core.reasoner import GroupReasoner, Response
+from genie_core.reasoner.decision import decision
 from genie_core.runtime.progress import doing
+
+_BY_NAME: Final = re.compile(
+    r"\s*(?:(?:hey|hi|hello|ok|okay)[,\s]+genie\b|genie\s*[,:])", re.IGNORECASE
+)
 
 
 class OfflineReasoner(GroupReasoner):
@@ -49,8 +57,8 @@ class OfflineReasoner(GroupReasoner):
         doing("asking")
         response = decide(updates[-1], self._tools)
         turn = [
-            messages.prompt(reasoner_prompt(updates, self._processed)),
-            messages.answered(_as_json(response)),
+            messages.request("user-prompt", reasoner_prompt(updates, self._processed)),
+            messages.response("text", content=msgspec.json.encode(response).decode()),
         ]
         self._processed += len(updates)
         self._unsaved.append({"messages": turn, "processed": self._processed})
@@ -58,13 +66,27 @@ class OfflineReasoner(GroupReasoner):
         return response
 
 
-def _as_json(response: Response) -> str:
-    """Write a decision as a model that is held to the schema does."""
-    return json.dumps(
-        {
-            "decision": response.decision.value,
-            "reason": response.reason,
-            "query": response.query,
-            "receiver": response.receiver,
-        }
-    )
+def decide(message: Message, tools: Collection[str]) -> Response:
+    """Decide whether a message is for the helper, with a reason."""
+    content = message.content.strip()
+    if not content:
+        return _ignore("There is no text in this message.")
+    if mentioned(content) or message.receiver == SYSTEM or _BY_NAME.match(content):
+        return _delegate(message, "The message is addressed to the assistant.")
+    if message.receiver:
+        return _ignore(f"The message is addressed to {message.receiver}.")
+    if mentions_someone_else(content):
+        return _ignore("Addressed to someone else.")
+    if call := plain_request(content, tools):
+        return _delegate(message, f"The message plainly asks for {call.tool}.")
+    return _ignore("The message does not ask for anything the offline helper can do.")
+
+
+def _ignore(reason: str) -> Response:
+    return Response(decision("ignore"), reason=reason)
+
+
+def _delegate(message: Message, reason: str) -> Response:
+    content = message.content.strip()
+    query = without_mention(content) or content
+    return Response(decision("delegate"), query, message.sender or None, reason)

@@ -10,8 +10,8 @@ from genie_core.assistant.offline.answer import (
     not_understood,
     unavailable,
 )
-from genie_core.assistant.offline.ask import PlannedCall
 from genie_core.assistant.offline.calls import CallResult
+from genie_core.assistant.offline.requests import PlannedCall
 from genie_core.assistant.tools.catalog import TOOL_NAMES, available
 
 

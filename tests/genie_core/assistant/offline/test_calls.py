@@ -10,8 +10,8 @@ from genie_core.agent import Verdict
 from genie_core.agent.approval import described
 from genie_core.agent.base import AsyncTool
 from genie_core.assistant.instructions.texts import TextFolder
-from genie_core.assistant.offline.ask import PlannedCall
 from genie_core.assistant.offline.calls import CallResult, call_tool, schema_of
+from genie_core.assistant.offline.requests import PlannedCall
 from genie_core.assistant.tools.catalog import TOOL_NAMES, build_tools
 from genie_core.assistant.tools.files.workspace import Workspace
 from genie_core.errors import GenieError

@@ -40,12 +40,12 @@ _UNITS: Final = {
 }
 """Days and months of a unit."""
 
-COUNTED: Final = (
+_COUNTED: Final = (
     rf"(?P<count>\d{{1,5}}|an?|{'|'.join(_NUMBERS[1:])}) (?P<unit>{'|'.join(_UNITS)})s?"
 )
 """A span such as "3 weeks" or "a month"."""
 
-_AWAY = re.compile(rf"(?P<ahead>in )?{COUNTED}(?P<way> ago| from now| from today)?")
+_AWAY = re.compile(rf"(?P<ahead>in )?{_COUNTED}(?P<way> ago| from now| from today)?")
 _MONTH = r"(?P<month>[a-z]{3,9})\.?"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _WRITTEN = (

@@ -95,17 +95,6 @@ def find_zone(place: str) -> Zone:
     return Zone(keys[0], ZoneInfo(keys[0]))
 
 
-def is_place(place: str) -> bool:
-    """Return whether `place` names a time zone, or an abbreviation shared by several."""
-    if place.strip().casefold() in _AMBIGUOUS:
-        return True
-    try:
-        find_zone(place)
-    except UnknownPlace:
-        return False
-    return True
-
-
 def _spoken(place: str) -> str:
     """Normalize a name: no accents, punctuation, case or repeated spaces."""
     plain = "".join(c for c in normalize("NFKD", place) if not combining(c))

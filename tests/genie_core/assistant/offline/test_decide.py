@@ -1,6 +1,6 @@
 import pytest
 
-from genie_core.assistant.offline.triage import decide
+from genie_core.assistant.offline.reasoner import decide
 from genie_core.assistant.tools.catalog import TOOL_NAMES, available
 from genie_core.message import Message
 from genie_core.reasoner import Decision

@@ -1,1 +1,0 @@
-"""The requests that the offline helper understands, one module per kind."""
