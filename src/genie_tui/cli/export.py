@@ -62,7 +62,6 @@ def export_sessions(options: argparse.Namespace, locations: Locations, out: Text
     """
     from genie_core.sessions.catalog import Catalog
     from genie_core.sessions.export.writer import print_out
-    from genie_tui.recording.asciicast import cast as record
 
     catalog = Catalog(locations.sessions)
     every = [catalog.find(wanted) for wanted in options.ids]
@@ -72,7 +71,7 @@ def export_sessions(options: argparse.Namespace, locations: Locations, out: Text
     if options.output == STANDARD:
         form, attachments = _form(options), _with_attachments(options)
         (saved,) = every
-        _tell(print_out(saved, form, out, record=record, attachments=attachments, choices=choices))
+        _tell(print_out(saved, form, out, attachments=attachments, choices=choices))
         return 0
     for saved in every:
         _export(saved, options, choices, out)
@@ -83,7 +82,6 @@ def _export(
     saved: "SavedSession", options: argparse.Namespace, choices: "Choices", out: TextIO
 ) -> None:
     from genie_core.sessions.export.writer import write_file
-    from genie_tui.recording.asciicast import cast as record
 
     form, attachments = _form(options), _with_attachments(options)
     path = folder_at(options.output)
@@ -93,7 +91,6 @@ def _export(
         saved,
         form,
         path,
-        record=record,
         attachments=attachments,
         choices=choices,
         force=options.force,

@@ -177,7 +177,7 @@ def test_exporting_and_importing_load_no_engine(shell: Shell) -> None:
         env={"PYTHONPATH": str(root), "PATH": ""},
     )
     loaded = set(done.stdout.split())
-    assert "genie_tui.recording.asciicast" in loaded
+    assert "genie_record.asciicast" in loaded
     assert not loaded & {"pydantic_ai", "openai", "agents", "genie_core.session", "genie_tui.app"}
 
 

@@ -11,6 +11,7 @@ from typing import IO, Final, TextIO, TypeAlias
 from urllib.parse import quote
 
 from genie_core.errors import GenieError
+from genie_core.extensions import load_extension
 from genie_core.room.protocol.events import FileRef
 from genie_core.room.protocol.media import HEAD_BYTES, media_type
 from genie_core.sessions.errors import NotExported
@@ -32,8 +33,10 @@ from genie_core.storage.blobs import BLOBS_NAME, BlobStore
 from genie_core.storage.errors import disk_access
 from genie_core.storage.filenames import safe_name
 
-Recorder: TypeAlias = Callable[[SavedSession, Choices, ExportFormat], Iterator[str]]
-"""Yields a session, from one place to another, as a recording of its screens."""
+Exporter: TypeAlias = Callable[[SavedSession, Choices], Iterator[str]]
+"""Yields a session, from one place to another, in the form that a plugin adds to `EXPORTERS`."""
+
+EXPORTERS: Final = "genie.exporters"
 
 _OTHER: Final = "application/octet-stream"
 
@@ -50,7 +53,6 @@ def write_export(
     saved: SavedSession,
     path: Path,
     *,
-    record: Recorder | None = None,
     attachments: bool = False,
     choices: Choices = EVERYTHING,
     force: bool = False,
@@ -66,9 +68,7 @@ def write_export(
     if form is None:
         raise NoForm(str(path))
     attachments |= form is ExportFormat.LINES and path.suffix.lower() == ".zip"
-    return write_file(
-        saved, form, path, record=record, attachments=attachments, choices=choices, force=force
-    )
+    return write_file(saved, form, path, attachments=attachments, choices=choices, force=force)
 
 
 def write_file(
@@ -76,7 +76,6 @@ def write_file(
     form: ExportFormat,
     path: Path,
     *,
-    record: Recorder | None = None,
     attachments: bool = False,
     choices: Choices = EVERYTHING,
     force: bool = False,
@@ -91,6 +90,7 @@ def write_file(
         InTheWay: a file of that name exists.
         NoFolder: its folder is missing.
         NotExported: the format holds no files, or the room changed meanwhile.
+        NoExtension: no installed plugin writes the format.
         DamagedSession: the room can't be read.
         DiskFailure: something can't be read or written.
     """
@@ -113,7 +113,6 @@ def write_file(
                 saved,
                 form,
                 out,
-                record=record,
                 attachments=attachments,
                 place=place,
                 choices=choices,
@@ -162,7 +161,6 @@ def write_to(
     form: ExportFormat,
     out: IO[bytes],
     *,
-    record: Recorder | None = None,
     attachments: bool = False,
     place: FileAddress = nowhere,
     choices: Choices = EVERYTHING,
@@ -191,9 +189,8 @@ def write_to(
         case ExportFormat.CAST | ExportFormat.SVG:
             if attachments:
                 raise NotExported(saved.id, "a recording holds no attached files")
-            if record is None:
-                raise NotExported(saved.id, "this program has no renderer for recordings")
-            return _write(record(saved, choices, form), out)
+            export: Exporter = load_extension(EXPORTERS, form.value)
+            return _write(export(saved, choices), out)
 
 
 def print_out(
@@ -201,7 +198,6 @@ def print_out(
     form: ExportFormat,
     out: TextIO,
     *,
-    record: Recorder | None = None,
     attachments: bool = False,
     choices: Choices = EVERYTHING,
 ) -> list[str]:
@@ -214,13 +210,11 @@ def print_out(
     binary: IO[bytes] | None = getattr(out, "buffer", None)
     if binary is not None:
         out.flush()
-        notes = write_to(
-            saved, form, binary, record=record, attachments=attachments, choices=choices
-        )
+        notes = write_to(saved, form, binary, attachments=attachments, choices=choices)
         binary.flush()
         return notes
     with tempfile.TemporaryFile() as file:
-        notes = write_to(saved, form, file, record=record, attachments=attachments, choices=choices)
+        notes = write_to(saved, form, file, attachments=attachments, choices=choices)
         file.seek(0)
         out.write(file.read().decode("utf-8", "backslashreplace"))
     return notes

@@ -18,7 +18,6 @@ from genie_core.settings.locations import folder_at, short_path
 from genie_core.storage.filenames import safe_name
 from genie_core.text.format import counted, file_size
 from genie_core.text.safe import visible_line
-from genie_tui.recording.asciicast import cast
 from genie_tui.screens.dialogs.ask_line import AskLineScreen
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.export import Attached, ExportRequest, ExportScreen
@@ -126,7 +125,6 @@ class SessionActions:
         return path, write_export(
             saved,
             path,
-            record=cast,
             attachments=request.attachments,
             choices=request.choices,
             force=force,

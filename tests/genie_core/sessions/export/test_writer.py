@@ -29,7 +29,6 @@ from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.session import SavedSession
 from genie_core.storage.blobs import BLOBS_NAME, BlobStore
 from genie_core.storage.errors import DiskFailure
-from genie_tui.recording.asciicast import cast
 
 PICTURE = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -58,7 +57,7 @@ def test_every_form_is_written_for_its_owner_alone(
     saved: SavedSession, folder: Path, form: ExportFormat
 ) -> None:
     path = folder / default_name(saved.id, form, attachments=False)
-    assert write_file(saved, form, path, record=cast) == []
+    assert write_file(saved, form, path) == []
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert form_of(path.name) is form
     assert names_in(folder) == [path.name]
@@ -172,14 +171,14 @@ def test_files_that_are_not_here_are_told_of(
     saved: SavedSession, folder: Path, form: ExportFormat
 ) -> None:
     BlobStore(saved.folder / BLOBS_NAME).remove(DIGEST)
-    (note,) = write_file(saved, form, folder / "room", attachments=True, record=cast)
+    (note,) = write_file(saved, form, folder / "room", attachments=True)
     assert "not stored here" in note
 
 
 @pytest.mark.parametrize("form", RECORDINGS)
 def test_a_recording_holds_no_files(saved: SavedSession, folder: Path, form: ExportFormat) -> None:
     with pytest.raises(NotExported, match="no attached files"):
-        write_file(saved, form, folder / "room.cast", attachments=True, record=cast)
+        write_file(saved, form, folder / "room.cast", attachments=True)
     assert names_in(folder) == []
 
 
@@ -187,12 +186,12 @@ def test_a_recording_holds_no_files(saved: SavedSession, folder: Path, form: Exp
 def test_what_is_printed_is_what_would_be_written(
     saved: SavedSession, folder: Path, form: ExportFormat
 ) -> None:
-    write_file(saved, form, folder / "room", record=cast)
+    write_file(saved, form, folder / "room")
     out = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
-    print_out(saved, form, out, record=cast)
+    print_out(saved, form, out)
     assert out.buffer.getvalue() == (folder / "room").read_bytes()
     text = io.StringIO()
-    print_out(saved, form, text, record=cast)
+    print_out(saved, form, text)
     assert text.getvalue().encode() == (folder / "room").read_bytes()
 
 
@@ -229,10 +228,10 @@ def test_the_name_of_a_file_says_how_a_session_is_written(
 ) -> None:
     saved = recorded.said("Garden", "hi there")
     wanted = tmp_path / f"out.{ending}"
-    write_export(saved, wanted, record=cast)
+    write_export(saved, wanted)
     assert wanted.stat().st_size
     with pytest.raises(InTheWay):
-        write_export(saved, wanted, record=cast)
+        write_export(saved, wanted)
 
 
 def test_attached_files_come_along_if_that_is_wanted(recorded: Recorded, tmp_path: Path) -> None:

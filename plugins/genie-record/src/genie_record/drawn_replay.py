@@ -22,10 +22,10 @@ from genie_core.sessions.replay.player import Recording
 from genie_core.sessions.service import SessionService
 from genie_core.sessions.session import SavedSession
 from genie_core.text.safe import visible_line
+from genie_record.animated_svg import AnimatedSvg
+from genie_record.asciicast import HEIGHT, LAST, WIDTH, asciicast_line, moments
 from genie_tui.app import GenieApp
 from genie_tui.frame import Frame
-from genie_tui.recording.animated_svg import AnimatedSvg
-from genie_tui.recording.asciicast import HEIGHT, LAST, WIDTH, asciicast_line, moments
 from genie_tui.screens.replay import ReplayScreen
 
 BEGIN: Final = "\x1b[?25l\x1b[?7l"

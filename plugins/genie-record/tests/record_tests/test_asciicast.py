@@ -20,14 +20,13 @@ from genie_core.room.protocol.events import Event, MessagePosted, RoomCreated
 from genie_core.room.security.sealing import seal
 from genie_core.sessions.errors import NotExported
 from genie_core.sessions.export.choices import EVERYTHING, Choices, read_place
-from genie_core.sessions.export.formats import ExportFormat
 from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.session import SavedSession
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings
+from genie_record import asciicast
+from genie_record.asciicast import HEIGHT, LAST, WIDTH, cast, svg
 from genie_tui.app import GenieApp
-from genie_tui.recording import asciicast
-from genie_tui.recording.asciicast import HEIGHT, LAST, WIDTH, cast
 from genie_tui.screens.replay import ReplayScreen
 
 ALLOWED = re.compile(r"\x1b(\[[0-9;]*[mHGr]|\[\?(25|7)l|[DM]|\]8;[^\x1b\x07]*\x1b\\)")
@@ -148,16 +147,16 @@ def test_a_picture_has_as_many_screens_and_is_bounded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     saved = said(tmp_path, (1.0, "first"), (2.0, "<b>second</b>"))
-    picture = "".join(cast(saved, form=ExportFormat.SVG))
+    picture = "".join(svg(saved))
     assert picture.count("translateX") == 3 + 1
     assert "&lt;b&gt;second&lt;/b&gt;" in picture
     monkeypatch.setattr(asciicast, "MOST_SCREENS", 2)
     with pytest.raises(NotExported, match=r"3 screens can't be one picture.*--from"):
-        list(cast(saved, form=ExportFormat.SVG))
+        list(svg(saved))
     part = Choices(first=read_place("3"))
-    assert "".join(cast(saved, part, ExportFormat.SVG)).count("translateX") == 1 + 1
+    assert "".join(svg(saved, part)).count("translateX") == 1 + 1
     with pytest.raises(NotExported, match="0 screens"):
-        list(cast(saved, Choices(first=read_place("9")), ExportFormat.SVG))
+        list(svg(saved, Choices(first=read_place("9"))))
 
 
 def test_screens_that_can_t_be_drawn_are_a_clear_error(

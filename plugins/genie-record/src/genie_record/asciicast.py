@@ -35,24 +35,33 @@ MOST_SCREENS: Final = 400
 
 _START: Final = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
-    "from genie_tui.recording.drawn_replay import main; main(*sys.argv[2:])"
+    "from genie_record.drawn_replay import main; main(*sys.argv[2:])"
 )
 
 
-def cast(
-    saved: SavedSession,
-    choices: Choices = EVERYTHING,
-    form: ExportFormat = ExportFormat.CAST,
-) -> Iterator[str]:
-    """Yield the recording in pieces, at the pace of a replay, with pauses cut short. Blocks.
+def cast(saved: SavedSession, choices: Choices = EVERYTHING) -> Iterator[str]:
+    """Yield a terminal recording in pieces, at the pace of a replay, with pauses cut short. Blocks.
 
     Of the choices, the first and the last entry apply. Private messages are not shown.
 
     Raises:
         DamagedSession: the log is no file.
         DiskFailure: it can't be read.
+        NotExported: the screens could not be drawn.
+    """
+    return _recording(saved, choices, ExportFormat.CAST)
+
+
+def svg(saved: SavedSession, choices: Choices = EVERYTHING) -> Iterator[str]:
+    """Yield an animated picture of the same screens; errors as `cast`.
+
+    Raises:
         NotExported: the screens could not be drawn, or are too many for a picture.
     """
+    return _recording(saved, choices, ExportFormat.SVG)
+
+
+def _recording(saved: SavedSession, choices: Choices, form: ExportFormat) -> Iterator[str]:
     with saved.reader() as log:
         first = last = 0
         for event in log.events():

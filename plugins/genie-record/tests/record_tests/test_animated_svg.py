@@ -9,7 +9,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from genie_tui.recording.animated_svg import CELL, LINE, AnimatedSvg
+from genie_record.animated_svg import CELL, LINE, AnimatedSvg
 
 SVG = "{http://www.w3.org/2000/svg}"
 RED = Style.parse("bold underline #ff0000 on #000010")
