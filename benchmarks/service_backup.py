@@ -23,10 +23,10 @@ from typing import Any, cast
 
 from genie_core.room.client.connection import RoomConnection
 from genie_core.room.client.events import EventsRecorded
+from genie_core.room.client.handshake import ClientHandshake
 from genie_core.room.protocol.address import Address, parse_address
 from genie_core.room.protocol.events import MessagePosted
 from genie_core.room.security.challenge import InviteSecret
-from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite import read_invite
 from genie_core.room.transport.websocket import tls_connect
 from genie_core.serve.admin.client import ask_here
@@ -48,10 +48,11 @@ class Member:
         self._client = RoomConnection(
             partial(tls_connect, at, found.pin),
             self._deliver,
-            name=name,
-            identity=Identity.generate(),
-            ticket=InviteSecret(found.pass_id, found.secret),
-            digest=found.room,
+            ClientHandshake(
+                name,
+                ticket=InviteSecret(found.pass_id, found.secret),
+                digest=found.room,
+            ),
         )
 
     async def run(self, interval: float) -> None:

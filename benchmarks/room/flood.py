@@ -39,6 +39,7 @@ from genie_core.room.security.certificate import client_context, load_certificat
 from genie_core.room.security.challenge import Transcript, new_nonce
 from genie_core.room.security.identity import Identity
 from genie_core.room.server.server import RoomServer
+from genie_core.room.server.setup import RoomSetup
 from genie_core.room.transport.connection import ClientConnection
 from genie_core.room.transport.websocket import tls_connect
 from genie_core.sessions.log.writer import EventLog
@@ -166,7 +167,7 @@ async def _serve(args: argparse.Namespace) -> None:
     certificate = load_certificate(args.folder / "host.pem", datetime.now(UTC))
     with EventLog.open(args.folder / "events.jsonl").log as log:
         room = RoomServer(
-            [], log.append, room="bench", title="Bench", host="host", certificate=certificate
+            [], log.append, RoomSetup("bench", "Bench", "host"), certificate=certificate
         )
         async with room:
             print((await room.listen(port=0)).port, flush=True)

@@ -17,6 +17,7 @@ from genie_core.room.security.certificate import Certificate, load_certificate
 from genie_core.room.security.founding import found_room, room_id
 from genie_core.room.security.identity import Identity
 from genie_core.room.server.server import RoomServer
+from genie_core.room.server.setup import RoomSetup
 from genie_core.sessions.log.writer import EventLog
 
 
@@ -28,13 +29,10 @@ async def serve_room(plan: Plan, folder: Path) -> None:
         room = RoomServer(
             [],
             log.append,
-            room=room_id(founding),
-            title="Bench",
-            host="host",
-            identity=identity,
-            founding=founding,
+            RoomSetup(
+                room_id(founding), "Bench", "host", identity, founding=founding, limits=LIMITS
+            ),
             certificate=_certificate(folder),
-            limits=LIMITS,
         )
         async with room:
             address = await room.listen(port=0)

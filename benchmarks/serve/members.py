@@ -20,10 +20,10 @@ from pathlib import Path
 
 from genie_core.room.client.connection import RoomConnection
 from genie_core.room.client.events import Delivery, EventsRecorded
+from genie_core.room.client.handshake import ClientHandshake
 from genie_core.room.client.model import ConnectionState, ConnectionStatus
 from genie_core.room.protocol.events import MessagePosted
 from genie_core.room.security.challenge import InviteSecret
-from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite import Invite, read_invite
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.dialer import Dialer, Endpoint
@@ -45,10 +45,11 @@ class Member:
         self.client = RoomConnection(
             dialer,
             self._deliver,
-            name=name,
-            identity=Identity.generate(),
-            ticket=InviteSecret(invite.pass_id, invite.secret),
-            digest=invite.room,
+            ClientHandshake(
+                name,
+                ticket=InviteSecret(invite.pass_id, invite.secret),
+                digest=invite.room,
+            ),
         )
         self.client.signer.state = self._state = RoomState()
         self.name = name

@@ -14,6 +14,7 @@ from tests.limits import scaled
 
 from genie_core.room.client.connection import RoomConnection
 from genie_core.room.client.events import Deliver
+from genie_core.room.client.handshake import ClientHandshake
 from genie_core.room.files.sync import FileSync
 from genie_core.room.files.transfer import Direction
 from genie_core.room.participant.config import RoomConfig
@@ -24,6 +25,7 @@ from genie_core.room.security.certificate import Certificate, load_certificate
 from genie_core.room.security.identity import Identity
 from genie_core.room.server.file_worker import FileWorker
 from genie_core.room.server.server import RoomServer
+from genie_core.room.server.setup import RoomSetup
 from genie_core.room.transport.connection import ClientConnection
 from genie_core.room.transport.dialer import Backoff
 from genie_core.room.transport.websocket import tls_connect
@@ -96,9 +98,7 @@ class Scene:
         server = RoomServer(
             sink.events,
             sink.append,
-            room="r",
-            title="Room",
-            host="hana",
+            RoomSetup("r", "Room", "hana"),
             certificate=certificate,
             files=self.depot,
         )
@@ -116,7 +116,7 @@ class Scene:
         def connect(follower: Deliver) -> RoomConnection:
             backoff = Backoff(0.01, 0.05)
             return RoomConnection(
-                connector, follower, name=name, identity=identity, backoff=backoff
+                connector, follower, ClientHandshake(name, identity), backoff=backoff
             )
 
         async def put_away() -> None:

@@ -13,12 +13,15 @@ from typing import Final
 
 from genie_core.assistant.config import Budget
 from genie_core.errors import GenieError
+from genie_core.room.client.connection import RoomConnection
 from genie_core.room.client.events import RoomEvent
+from genie_core.room.client.handshake import ClientHandshake
 from genie_core.room.client.model import EngineState, EngineStatus
 from genie_core.room.engine.config import Engine, EngineLoader
 from genie_core.room.engine.effects import ToolEffects
 from genie_core.room.engine.policy import PolicyResult, ToolCall
-from genie_core.room.open.profile import Profile, engine_for, room_config
+from genie_core.room.open.profile import Profile, engine_config, engine_for
+from genie_core.room.participant.config import RoomConfig
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.security.identity import Identity
 from genie_core.room.state.snapshot import decode_state, encode_state
@@ -196,19 +199,23 @@ class GuestAgents:
         before = _tokens(server.state.costs.of(self._profile.name))  # counts for the budget, too
         budget = Budget(tokens=self._quota.left + before if self._quota.limit else 0)
         profile = replace(self._profile, config=replace(self._profile.config, budget=budget))
-        config = room_config(
-            profile,
-            connector,
-            _denying(engine_for(profile, place, lambda: joined.state)),
-            {
-                "identity": self._identity,
-                "token": server.host_token,
-                "since": head,
-                "room": saved.metadata.id,
-            },
-            put_away=put_away,
+        loader = _denying(engine_for(profile, place, lambda: joined.state))
+        engine = engine_config(profile, loader)
+        who = ClientHandshake(
+            profile.name,
+            self._identity,
+            engine=True,
+            agent=engine.label,
+            room=saved.metadata.id,
+            token=server.host_token,
+        )
+        config = RoomConfig(
+            lambda deliver: RoomConnection(connector, deliver, who, since=head, patient=False),
+            put_away,
+            engine,
             close_room=put_away,
             saved=lambda: saved.id,
+            grace=profile.settings.grace,
         )
         joined = JoinedRoom(self._profile.name, _note, config)
         joined.replay((), decode_state(encode_state(server.state)))

@@ -10,7 +10,12 @@ from typing import Final
 
 from genie_core.room.open.files import blobs_of
 from genie_core.room.open.saved_room import NotYours, make_own, open_held
-from genie_core.room.participant.presence import PASSES_NAME, HostPresence, InviteTokenFile
+from genie_core.room.participant.presence import (
+    PASSES_NAME,
+    HostPresence,
+    InviteTokenFile,
+    PresenceConfig,
+)
 from genie_core.room.protocol.address import Address
 from genie_core.room.protocol.events import (
     Event,
@@ -29,6 +34,7 @@ from genie_core.room.server.file_worker import SharedFiles, open_file_worker
 from genie_core.room.server.log import Log
 from genie_core.room.server.quotas import StrangerQuotas
 from genie_core.room.server.server import RoomServer
+from genie_core.room.server.setup import RoomSetup
 from genie_core.runtime.tasks import start_task
 from genie_core.serve.config import ServeConfig
 from genie_core.serve.disk_quota import DiskQuota
@@ -136,19 +142,14 @@ class ServedRoom:
                 if any(isinstance(each.body, MEMBERSHIP) for each in events):
                     host.members_changed(saved.id)
 
-            server = RoomServer(
-                opened.events,
-                append,
-                room=record.id,
-                title=record.title,
-                host=host.name,
-                identity=host.identity,
-                certificate=host.certificate,
+            setup = RoomSetup(
+                record.id,
+                record.title,
+                host.name,
+                host.identity,
                 passes=passes,
-                keep_passes=file.save,
                 ask=host.config.ask,
                 trusts_loopback=False,
-                files=files,
                 base=opened.base.room(),
                 past=log.read,
                 copied=copied,
@@ -156,10 +157,18 @@ class ServedRoom:
                 founding=founding,
                 hosts_alone=True,
                 limits=limits,
-                clock=host.clock,
-                strangers=host.strangers,
-                turn=host.turn,
                 counters=host.counters,
+                strangers=host.strangers,
+            )
+            server = RoomServer(
+                opened.events,
+                append,
+                setup,
+                certificate=host.certificate,
+                keep_passes=file.save,
+                files=files,
+                clock=host.clock,
+                turn=host.turn,
             )
             cache.memory = server.room.log.remembered
             resources.push_async_callback(server.close)
@@ -235,21 +244,15 @@ def _presence(
     file: InviteTokenFile,
     settle: Callable[[HostRecord], None],
 ) -> HostPresence:
-    return HostPresence(
-        host.identity,
-        host.certificate,
-        room=record.id,
-        title=record.title,
-        host=host.name,
-        address=host.address,
-        local=False,
-        passes=passes,
-        file=file,
-        settle=settle,
+    config = PresenceConfig(
+        record.id,
+        record.title,
+        host.name,
+        host.address,
         trusts_loopback=False,
         addresses=host.addresses,
-        clock=host.clock,
     )
+    return HostPresence(host.identity, host.certificate, config, passes, file, settle, host.clock)
 
 
 def ids_of(record: SessionMetadata) -> tuple[str, ...]:

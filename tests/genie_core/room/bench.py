@@ -27,6 +27,7 @@ from genie_core.room.security.signing import PREVIOUS_BYTES, sign
 from genie_core.room.server.log_window import ReadEvents
 from genie_core.room.server.peers import Peer
 from genie_core.room.server.room import Room
+from genie_core.room.server.setup import RoomSetup
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.origin import LOOPBACK
 
@@ -92,21 +93,26 @@ class Bench:
         key = identity(host).key if founded else key
         self.room = Room(
             past,
-            room=self.id,
-            title="Standup",
-            limits=limits,
-            passes=passes,
-            ask=ask,
-            files=files,
-            base=base,
-            past=disk,
-            identity=identity(host) if founded else None,
-            trusts_loopback=trusts_loopback,
+            RoomSetup(
+                self.id,
+                "Standup",
+                host,
+                identity(host) if founded else None,
+                key,
+                passes,
+                ask=ask,
+                trusts_loopback=trusts_loopback,
+                base=base,
+                past=disk,
+                founding=founding,
+                limits=limits,
+            ),
+            files,
         )
         self.now = 1000.0
         self.host, self.founded = host, founded
         self.key = key
-        self.room.open(host, HOST_TOKEN, self.now, key=key, founding=founding)
+        self.room.open(HOST_TOKEN, self.now)
         self.written = past
         self.commit()
 

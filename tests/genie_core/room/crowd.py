@@ -47,6 +47,7 @@ from genie_core.room.security.invite_tokens import InviteToken, InviteTokens
 from genie_core.room.server.admission import MAX_PENDING
 from genie_core.room.server.file_requests import MAX_JOBS
 from genie_core.room.server.room import Room
+from genie_core.room.server.setup import RoomSetup
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.origin import LOOPBACK
 
@@ -113,12 +114,16 @@ class Crowd(RuleBasedStateMachine):
         self.host = host
         self.room = Room(
             self.written,
-            room="r1",
-            title="Standup",
-            limits=LIMITS,
-            passes=self.passes,
-            ask=self.witness.ask,
-            files={nonsense.KNOWN: nonsense.FILE},
+            RoomSetup(
+                "r1",
+                "Standup",
+                host,
+                key=identity(host).key,
+                passes=self.passes,
+                ask=self.witness.ask,
+                limits=LIMITS,
+            ),
+            {nonsense.KNOWN: nonsense.FILE},
         )
         self.witness.host, self.witness.host_key = host, identity(host).key
         self.witness.offered.clear()
@@ -126,7 +131,7 @@ class Crowd(RuleBasedStateMachine):
         self.room.deed = sign_host_record(
             identity(host), room="r1", host=host, pin="A" * 43, addresses=("192.0.2.7:1",), at=1.0
         )
-        self.room.open(host, HOST_TOKEN, self.now, key=identity(host).key)
+        self.room.open(HOST_TOKEN, self.now)
         self.seen = len(self.written)
         self._look(None)
         self.crowd = [self._connect("", None) for _ in range(CROWD)]

@@ -3,18 +3,21 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import fields
 from typing import Any
 
 from tests.limits import scaled
 
 from genie_core.room.client.connection import RoomConnection
 from genie_core.room.client.events import (
+    Deliver,
     Delivery,
     EventsRecorded,
     MessageRejected,
     Notice,
     PendingChanged,
 )
+from genie_core.room.client.handshake import ClientHandshake
 from genie_core.room.client.model import ConnectionState, ConnectionStatus, PendingMessage, Severity
 from genie_core.room.protocol.address import Address
 from genie_core.room.protocol.errors import Diverged, RoomRefused
@@ -35,6 +38,7 @@ from genie_core.room.protocol.frames import (
 )
 from genie_core.room.security.identity import Identity
 from genie_core.room.server.server import RoomServer
+from genie_core.room.server.setup import RoomSetup
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.connection import ClientConnection
 from genie_core.room.transport.dialer import Backoff
@@ -163,6 +167,13 @@ class Guest:
             self.diverged = error
 
 
+def connection(connector: Connector, deliver: Deliver, name: str, **options: Any) -> RoomConnection:
+    """A connection with these options, of which some are those of its handshake."""
+    names = {field.name for field in fields(ClientHandshake)}
+    who = ClientHandshake(name, **{each: options.pop(each) for each in names & options.keys()})
+    return RoomConnection(connector, deliver, who, **options)
+
+
 @asynccontextmanager
 async def participant(
     connector: Connector, name: str, *, past: Sequence[Event] = (), **options: Any
@@ -172,7 +183,7 @@ async def participant(
     options.setdefault("since", len(past))
     options.setdefault("backoff", Backoff(0.01, 0.05))
     identity = options.setdefault("identity", Identity.generate())
-    client = RoomConnection(connector, recorder, name=name, **options)
+    client = connection(connector, recorder, name, **options)
     client.signer.state = recorder.state
     guest = Guest(client, recorder, identity)
     task = asyncio.create_task(guest.run())
@@ -189,7 +200,9 @@ def room_server(sink: MemorySink | None = None, **options: Any) -> RoomServer:
     options.setdefault("host", "hana")
     options.setdefault("room", "2026-11-21-standup-3fk9")
     options.setdefault("title", "Standup")
-    return RoomServer(list(sink.events), sink.append, **options)
+    names = {field.name for field in fields(RoomSetup)}
+    setup = RoomSetup(**{each: options.pop(each) for each in names & options.keys()})
+    return RoomServer(list(sink.events), sink.append, setup, **options)
 
 
 def local_connector(server: RoomServer) -> Connector:

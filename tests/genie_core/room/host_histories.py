@@ -50,6 +50,7 @@ from genie_core.room.security.signing import sign
 from genie_core.room.server.peers import Peer
 from genie_core.room.server.recovery import WORTH_KEEPING
 from genie_core.room.server.room import Room
+from genie_core.room.server.setup import RoomSetup
 from genie_core.room.state.hosting import Claim, KnownHosts, may_host
 from genie_core.room.state.proofs import view_of
 from genie_core.room.state.room_state import RoomState
@@ -142,10 +143,13 @@ class World:
     def host(self, player: Player) -> None:
         self.tell(f"{player.name} hosts")
         self.leave(player)
-        room = Room(player.log, room=self.id, title="Team", limits=LIMITS, identity=player.identity)
         founding = None if player.log else self.founding
         key = player.identity.key
-        room.open(player.name, "token", self.now, key=key, pin=pin_of(player), founding=founding)
+        setup = RoomSetup(
+            self.id, "Team", player.name, player.identity, founding=founding, limits=LIMITS
+        )
+        room = Room(player.log, setup)
+        room.open("token", self.now, pin=pin_of(player))
         player.room, player.at = room, player
         joined = player.signed(MemberJoined("member", True, "", key, visit=visit()), player.name)
         assert isinstance(joined, MemberJoined)

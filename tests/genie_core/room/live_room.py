@@ -25,6 +25,7 @@ from genie_core.room.client.events import (
     PendingChanged,
     RoomEvent,
 )
+from genie_core.room.client.handshake import ClientHandshake
 from genie_core.room.client.model import ConnectionStatus, EngineStatus, PendingMessage
 from genie_core.room.engine.config import Engine, EngineConfig, EngineLoader
 from genie_core.room.engine.policy import ApprovalPolicy, AskAlways
@@ -43,6 +44,7 @@ from genie_core.room.protocol.frames import (
 )
 from genie_core.room.security.identity import Identity
 from genie_core.room.server.server import RoomServer
+from genie_core.room.server.setup import RoomSetup
 from genie_core.room.state.thread import ToolApproval
 from genie_core.room.transport.connection import ClientConnection
 from genie_core.room.transport.dialer import Backoff
@@ -183,15 +185,10 @@ class LiveRoom:
     def __init__(self, sink: Sink, stack: AsyncExitStack, **options: Any) -> None:
         self.sink = sink
         self._stack = stack
-        self.server = RoomServer(
-            sink.events,
-            sink.append,
-            room="r",
-            title="Room",
-            host="ann",
-            key=identity_of("ann").key,
-            **options,
-        )
+        names = {field.name for field in fields(RoomSetup)}
+        given = {each: options.pop(each) for each in names & options.keys()}
+        setup = RoomSetup("r", "Room", "ann", **{"key": identity_of("ann").key, **given})
+        self.server = RoomServer(sink.events, sink.append, setup, **options)
 
     async def joined(
         self,
@@ -219,11 +216,9 @@ class LiveRoom:
             return RoomConnection(
                 connector or local,
                 deliver,
-                name=name,
-                engine=load is not None,
-                token=token,
-                identity=identity_of(name),
-                device=device,
+                ClientHandshake(
+                    name, identity_of(name), device, engine=load is not None, token=token
+                ),
                 patient=False,
                 backoff=Backoff(0.01, 0.05),
                 clock=clock,

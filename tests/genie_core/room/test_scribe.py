@@ -58,6 +58,7 @@ from genie_core.room.security.host_records import is_valid, sign_host_record
 from genie_core.room.security.identity import Identity
 from genie_core.room.security.signing import About, is_signed, sign
 from genie_core.room.server.server import RoomServer
+from genie_core.room.server.setup import RoomSetup
 from genie_core.room.state.hosting import Claim, KnownHosts
 from genie_core.room.state.proofs import GAP, REPEATED
 from genie_core.room.state.room_state import RoomState
@@ -741,12 +742,14 @@ async def served(folder: Path, log: Log | None = None) -> AsyncIterator[tuple[Ro
     async with RoomServer(
         sink.events,
         sink.append,
-        room=log.room if log is not None else room_id(founding),
-        title="Team",
-        host="us",
-        identity=US,
+        RoomSetup(
+            log.room if log is not None else room_id(founding),
+            "Team",
+            "us",
+            US,
+            founding=None if log is not None else founding,
+        ),
         certificate=load_certificate(folder / "us.pem", datetime.now(UTC)),
-        founding=None if log is not None else founding,
     ) as server:
         yield server, str(await server.listen(port=0))
 

@@ -22,12 +22,9 @@ from genie_core.room.protocol.errors import (
     RoomError,
     Unreachable,
 )
-from genie_core.room.protocol.events import Kind, RunBody
+from genie_core.room.protocol.events import RunBody
 from genie_core.room.protocol.frames import Bye, FrameRefused, SetPreferences, Welcome
 from genie_core.room.protocol.limits import Limits
-from genie_core.room.security.challenge import InviteSecret
-from genie_core.room.security.identity import Identity
-from genie_core.room.state.hosting import Claim
 from genie_core.room.transport.connection import ClientConnection
 from genie_core.room.transport.dialer import Backoff, Dialer
 from genie_core.room.transport.websocket import Connector
@@ -50,61 +47,29 @@ class RoomConnection:
     block. `messages` sends messages; `queue` sends everything else.
 
     Args:
+        who: the person or agent, the room and what lets them in.
         since: number of the last known event; `mark` is its `event_mark`, by which the room can
             tell whether its log has the same event.
-        identity: key of the person; a new one if None. `ticket` comes from an invite.
-        recognises: whether this machine has a copy of the room at the other end, if `room` is
-            empty; if so, `run` raises `KnownRoom`.
-        accepts: whether to continue with a host, given its claim to the room; called on each
-            connection.
-        token: gives access as the host, inside the host's process.
         patient: whether to retry if the first attempt fails.
         space: awaited before each frame, to limit reception to what can be stored.
-        kind: "agent" for an agent that joins by itself.
-        digest: that in the id of the room that an invite is for, while `room` is empty.
     """
 
     def __init__(
         self,
         connector: Connector | Dialer,
         deliver: Deliver,
+        who: ClientHandshake,
         *,
-        name: str,
-        engine: bool = False,
-        agent: str = "",
-        room: str = "",
         since: int = 0,
         mark: int = 0,
-        token: str = "",
-        identity: Identity | None = None,
-        ticket: InviteSecret | None = None,
-        recognises: Callable[[str], bool] | None = None,
-        device: str = "",
         patient: bool = True,
         backoff: Backoff | None = None,
         clock: Callable[[], float] = time.time,
         space: Callable[[], Awaitable[None]] | None = None,
-        accepts: Callable[[Claim], Awaitable[bool]] | None = None,
-        kind: Kind = "",
-        digest: str = "",
     ) -> None:
         self._connector = connector
         self._deliver = deliver
-        self._handshake = ClientHandshake(
-            name,
-            identity or Identity.generate(),
-            device or secrets.token_hex(8),
-            engine,
-            agent,
-            room,
-            token,
-            ticket,
-            recognises,
-            accepts,
-            visit=secrets.token_urlsafe(12),
-            kind=kind,
-            digest=digest,
-        )
+        self._handshake = who
         self._patient = patient
         self._goes_on = False
         self._backoff = backoff or Backoff()

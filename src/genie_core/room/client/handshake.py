@@ -1,9 +1,11 @@
 """The client's side of the handshake with a room."""
 
 import asyncio
+import secrets
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -43,33 +45,40 @@ WELCOME_TIMEOUT: Final = 10.0
 
 @dataclass(slots=True)
 class ClientHandshake:
-    """The client's identity, room and credentials; the same on each connection.
-
-    An empty `room` accepts any room, which the host finds by its `digest`, if given; `recognises` then returns whether this machine has a copy of
-    it (called in a thread, may block). `accepts` gets the host's claim to the room before the host
-    learns more than a name and a key. `visit` identifies this run of the program among the person's
-    terminals, and `previous` returns the start of the person's latest signature in the room.
-    `kind` tells an agent from a person.
-    """
+    """The client's identity, room and credentials; the same on each connection."""
 
     name: str
-    identity: Identity
-    device: str
+    identity: Identity = field(default_factory=Identity.generate)
+    device: str = ""
+    """Tells this terminal from others of the person; by default a new one."""
     engine: bool = False
+    """Whether the person brings agents, which `agent` describes."""
     agent: str = ""
     room: str = ""
+    """Empty for any room."""
     token: str = ""
+    """Gives access as the host, inside the host's process."""
     ticket: InviteSecret | None = None
+    """Comes from an invite."""
     recognises: Callable[[str], bool] | None = None
+    """Whether this machine has a copy of a room, if `room` is empty; called in a thread."""
     accepts: Callable[[Claim], Awaitable[bool]] | None = None
-    visit: str = ""
+    """Gets a host's claim to the room before the host learns more than a name and a key."""
+    visit: str = field(default_factory=partial(secrets.token_urlsafe, 12))
+    """Identifies this run of the program among the person's terminals."""
     previous: Callable[[], bytes] = bytes
+    """Returns the start of the person's latest signature in the room."""
     kind: Kind = ""
+    """Tells an agent from a person."""
     digest: str = ""
+    """That in the id of the room that an invite is for, while `room` is empty."""
     _named: set[bytes] = field(default_factory=set)
     """The signatures that arrivals have named as the one before."""
     _arrived: bytes = b""
     """The start of the last arrival's signature."""
+
+    def __post_init__(self) -> None:
+        self.device = self.device or secrets.token_hex(8)
 
     async def meet(
         self, link: ClientConnection, since: int, mark: int, pending: Callable[[str], None]

@@ -11,17 +11,25 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from genie_core.errors import GenieError
+from genie_core.room.client.connection import RoomConnection
 from genie_core.room.client.events import Notice, OnEvent
+from genie_core.room.client.handshake import ClientHandshake
 from genie_core.room.client.model import PendingMessage, Severity
 from genie_core.room.discovery.browser import Browser
 from genie_core.room.files.sync import FileSync
 from genie_core.room.open.conflicts import Announced, HostConflicts, above_host, with_records
 from genie_core.room.open.continuation import Continuations
 from genie_core.room.open.files import blobs_of
-from genie_core.room.open.profile import Profile, engine_for, private_arguments_in, room_config
+from genie_core.room.open.profile import Profile, engine_config, engine_for, private_arguments_in
 from genie_core.room.open.route import ask_signer
 from genie_core.room.open.saved_room import make_own, open_held
-from genie_core.room.participant.presence import PASSES_NAME, HostPresence, InviteTokenFile
+from genie_core.room.participant.config import RoomConfig
+from genie_core.room.participant.presence import (
+    PASSES_NAME,
+    HostPresence,
+    InviteTokenFile,
+    PresenceConfig,
+)
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.address import (
     DEFAULT_PORT,
@@ -158,26 +166,30 @@ async def serve_room(
     needed = [*log.files, *kept.files_needed()]
     from genie_core.room.server.file_worker import open_file_worker
     from genie_core.room.server.server import RoomServer  # of no use to other members
+    from genie_core.room.server.setup import RoomSetup
 
-    server = RoomServer(
-        opened.events,
-        log.append,
-        room=record.id,
-        title=record.title,
-        host=person.name,
-        identity=identity,
-        certificate=certificate,
+    setup = RoomSetup(
+        record.id,
+        record.title,
+        person.name,
+        identity,
         passes=passes,
-        keep_passes=file.save,
         ask=settings.ask,
         trusts_loopback=settings.trust_loopback,
-        files=await open_file_worker(blobs, needed, settings.limits),
-        limits=settings.limits,
         base=opened.base.room(),
         past=log.read,
         copied=copied,
         origin=record.origin if copied else "",
         founding=founding,
+        limits=settings.limits,
+    )
+    server = RoomServer(
+        opened.events,
+        log.append,
+        setup,
+        certificate=certificate,
+        keep_passes=file.save,
+        files=await open_file_worker(blobs, needed, settings.limits),
     )
     log.memory = server.room.log.remembered
     waiting = frozenset({*server.state.open, *server.state.parked})
@@ -185,20 +197,16 @@ async def serve_room(
     resources.push_async_callback(lambda: run_on(loop, server.close()))
     await run_on(loop, server.start())
     address = await run_on(loop, server.listen(sock=sock))
-    presence = HostPresence(
-        identity,
-        certificate,
-        room=record.id,
-        title=record.title,
-        host=person.name,
-        address=address,
+    config = PresenceConfig(
+        record.id,
+        record.title,
+        person.name,
+        address,
         local=settings.local,
-        passes=passes,
-        file=file,
-        settle=server.settle,
         trusts_loopback=settings.trust_loopback,
         continues=continued_room(record.founding),
     )
+    presence = HostPresence(identity, certificate, config, passes, file, server.settle)
     announce = settings.announce and not settings.local
     await resources.enter_async_context(presence.shown(announce=announce))
     return HostedRoom(saved, server, loop, waiting, presence, blobs, opened)
@@ -222,28 +230,35 @@ async def join_as_host(
         return await call_on(doors.loop, server.connect_local)
 
     opened = doors.opened
-    plan = room_config(
+    engine = engine_config(
         person,
-        connector,
         engine_for(person, place, lambda: joined.state),
-        {
-            "identity": identity,
-            "token": server.host_token,
-            "since": opened.head,
-            "room": saved.metadata.id,
-        },
+        reload=lambda model: engine_for(person.answering_with(model), place, lambda: joined.state),
+        private=await asyncio.to_thread(private_arguments_in, saved, doors.waiting),
+    )
+    who = ClientHandshake(
+        person.name,
+        identity,
+        engine=True,
+        agent=engine.label,
+        room=saved.metadata.id,
+        token=server.host_token,
+        kind=person.kind,
+    )
+    plan = RoomConfig(
+        lambda deliver: RoomConnection(connector, deliver, who, since=opened.head, patient=False),
+        resources.aclose,
+        engine,
         preferences=await person.preferences(),
         address=doors.presence.shown_address,
         close_room=doors.close,
         begin_closing=lambda within: call_on(doors.loop, server.begin_suspending, within),
         note_seen=saved.note_seen,
-        put_away=resources.aclose,
         invites=doors.presence,
         library=FileSync(doors.blobs, reseed=False),
-        private=await asyncio.to_thread(private_arguments_in, saved, doors.waiting),
         saved=lambda: saved.id,
         past=opened.log.read,
-        reload=lambda model: engine_for(person.answering_with(model), place, lambda: joined.state),
+        grace=person.settings.grace,
     )
     loop = asyncio.get_running_loop()
 

@@ -11,7 +11,9 @@ from operator import attrgetter
 from typing import Final
 
 from genie_core.errors import GenieError
+from genie_core.room.client.connection import RoomConnection
 from genie_core.room.client.events import Notice, OnEvent, RoomEvent
+from genie_core.room.client.handshake import ClientHandshake
 from genie_core.room.client.model import (
     ConnectionState,
     ConnectionStatus,
@@ -32,10 +34,11 @@ from genie_core.room.open.conflicts import (
 from genie_core.room.open.continuation import Continuations, is_candidate, noted_as_declined
 from genie_core.room.open.files import blobs_of, open_store, take_over
 from genie_core.room.open.host import first_free_port, leaving_unless_done
-from genie_core.room.open.profile import Profile, engine_for, room_config
+from genie_core.room.open.profile import Profile, engine_config, engine_for
 from genie_core.room.open.requests import JoinRoom, RejoinRoom
 from genie_core.room.open.route import Route, ask_signer, browser_for, places, route_back, route_of
 from genie_core.room.open.saved_room import open_held
+from genie_core.room.participant.config import RoomConfig
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.address import Address
 from genie_core.room.protocol.codec import event_mark
@@ -447,26 +450,38 @@ class RoomJoiner:
 
         opened = context.opened
         last = opened.log.last if opened is not None else None
-        plan = room_config(
+        engine = engine_config(
             person,
-            seeker,
             None if guest else engine_for(person, place),
-            {
-                "identity": identity,
-                "ticket": way.ticket,
-                "room": context.room,
-                "digest": way.wanted,
-                "since": last.seq if last is not None else 0,
-                "mark": event_mark(last) if last is not None else 0,
-                "device": context.device,
-                "patient": context.patient,
-                "recognises": None if context.room or context.apart else self._copies.has,
-                "accepts": accepts,
-                "space": None if second else copy.space,
-            },
+            reload=None if guest else lambda model: engine_for(person.answering_with(model), place),
+        )
+        who = ClientHandshake(
+            person.name,
+            identity,
+            context.device,
+            engine=not guest,
+            agent=engine.label,
+            room=context.room,
+            ticket=way.ticket,
+            recognises=None if context.room or context.apart else self._copies.has,
+            accepts=accepts,
+            kind=person.kind,
+            digest=way.wanted,
+        )
+        plan = RoomConfig(
+            lambda deliver: RoomConnection(
+                seeker,
+                deliver,
+                who,
+                since=last.seq if last is not None else 0,
+                mark=event_mark(last) if last is not None else 0,
+                patient=context.patient,
+                space=None if second else copy.space,
+            ),
+            resources.aclose,
+            engine,
             keep=None if second else copy.keep,
             past=copy.read,
-            put_away=resources.aclose,
             library=files,
             deed=None if second or is_agent else lambda: self._deed(identity, certificate, joined),
             learn=seeker.learn,
@@ -475,7 +490,7 @@ class RoomJoiner:
             note_seen=lambda seq: place.result().note_seen(seq) if place.done() else None,
             saved=lambda: place.result().id if place.done() else "",
             decline=None if second else continuations.decline,
-            reload=None if guest else lambda model: engine_for(person.answering_with(model), place),
+            grace=person.settings.grace,
         )
         joined = JoinedRoom(person.name, hear, plan)
         if opened is not None:

@@ -7,21 +7,17 @@ from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig
-from genie_core.room.client.connection import RoomConnection
-from genie_core.room.client.events import Deliver
 from genie_core.room.engine.config import EngineConfig, EngineLoader
 from genie_core.room.engine.private_arguments import PrivateArguments
 from genie_core.room.open.engine import OFFLINE_LABEL, engine_loader
 from genie_core.room.open.identities import identity_of_person
-from genie_core.room.participant.config import RoomConfig, RoomPreferences
+from genie_core.room.participant.config import RoomPreferences
 from genie_core.room.protocol.events import Kind
 from genie_core.room.security.certificate import Certificate, load_certificate
 from genie_core.room.security.identity import Identity
 from genie_core.room.state.room_state import RoomState
-from genie_core.room.transport.websocket import Connector
 from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.session import WITHHELD_NAME, SavedSession
 from genie_core.settings.locations import Locations
@@ -127,39 +123,23 @@ def _label_of(config: AssistantConfig) -> str:
     return title_of(config.program.command)
 
 
-def room_config(
+def engine_config(
     person: Profile,
-    connector: Connector,
     loader: EngineLoader | None,
-    client: dict[str, Any],
     *,
     reload: Callable[[str], EngineLoader] | None = None,
     private: PrivateArguments | None = None,
-    **rest: Any,
-) -> RoomConfig:
-    """Return the config of a room."""
+) -> EngineConfig:
+    """Return the config of a person's engine in a room; a guest has no `loader`."""
     config = person.config
-    label = _label_of(config) if loader else ""
-
-    def connect(deliver: Deliver) -> RoomConnection:
-        return RoomConnection(
-            connector,
-            deliver,
-            name=person.name,
-            engine=loader is not None,
-            agent=label,
-            **{"patient": False, "kind": person.kind, **client},
-        )
-
-    engine = EngineConfig(
+    return EngineConfig(
         loader,
-        label,
+        _label_of(config) if loader else "",
         offline=loader is not None and not (config.model or config.program),
         where=f"{person.name}'s machine ({platform.node()})",
         reload=reload,
         private=private or PrivateArguments(),
     )
-    return RoomConfig(connect, engine=engine, grace=person.settings.grace, **rest)
 
 
 def private_arguments_in(saved: SavedSession, waiting: Collection[str]) -> PrivateArguments:

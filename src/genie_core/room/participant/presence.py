@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -168,46 +169,49 @@ def _log_notice(severity: Severity, text: str) -> None:
     logger.warning("%s: %s", severity.value, text)
 
 
+@dataclass(frozen=True, slots=True)
+class PresenceConfig:
+    """A hosted room as others are to find it."""
+
+    room: str
+    title: str
+    host: str
+    address: Address
+    """Where it listens."""
+    local: bool = False
+    """Whether others on this machine alone can join."""
+    trusts_loopback: bool = True
+    """Whether they need no invite."""
+    addresses: tuple[Address, ...] = ()
+    """The addresses that members are given, by default the machine's own."""
+    continues: str = ""
+    """The id of the room that goes on in this one."""
+
+
 class HostPresence:
     """A hosted room on the network: its addresses and invites.
 
-    `settle` gets each new host record; the room may run in another thread. Members are given the
-    `addresses`, by default the machine's own. `continues` is the id of the room that goes on in this
-    one.
+    `settle` gets each new host record; the room may run in another thread.
     """
 
     def __init__(
         self,
         identity: Identity,
         certificate: Certificate,
-        *,
-        room: str,
-        title: str,
-        host: str,
-        address: Address,
-        local: bool,
+        config: PresenceConfig,
         passes: InviteTokens,
         file: InviteTokenFile,
         settle: Callable[[HostRecord], None],
-        trusts_loopback: bool = True,
-        addresses: tuple[Address, ...] = (),
-        continues: str = "",
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._identity = identity
         self._certificate = certificate
-        self._room = room
-        self._title = title
-        self._host = host
-        self._address = address
-        self._local = local
-        self.takes_invites = not (local and trusts_loopback)
+        self._config = config
+        self.takes_invites = not (config.local and config.trusts_loopback)
         """Whether there are people who need an invite."""
         self._passes = passes
         self._file = file
         self._settle = settle
-        self._given = addresses
-        self._continues = continues
         self._clock = clock
         self._hosts: tuple[str, ...] = ()
         self._announcer: Announcer | None = None
@@ -220,9 +224,9 @@ class HostPresence:
     @property
     def addresses(self) -> tuple[Address, ...]:
         """The addresses for other machines, likeliest first; loopback without a network."""
-        if self._given:
-            return self._given
-        port = self._address.port
+        if self._config.addresses:
+            return self._config.addresses
+        port = self._config.address.port
         return tuple(Address(host, port) for host in self._hosts or (LOOPBACK,))
 
     @property
@@ -232,7 +236,7 @@ class HostPresence:
     @property
     def shown_address(self) -> str:
         """The address for other terminals of this machine."""
-        return str(Address(LOOPBACK, self._address.port))
+        return str(Address(LOOPBACK, self._config.address.port))
 
     @property
     def invite(self) -> str:
@@ -252,8 +256,8 @@ class HostPresence:
                 self._certificate.pin,
                 one.id,
                 one.secret,
-                self._title,
-                hash_in(self._room),
+                self._config.title,
+                hash_in(self._config.room),
             )
         )
 
@@ -303,8 +307,8 @@ class HostPresence:
         self._hosts = hosts
         self.deed = sign_host_record(
             self._identity,
-            room=self._room,
-            host=self._host,
+            room=self._config.room,
+            host=self._config.host,
             pin=self._certificate.pin,
             addresses=tuple(map(str, self.addresses)),
             at=self._clock(),
@@ -349,7 +353,9 @@ class HostPresence:
                 self.state(hosts)
 
     async def _look_around(self) -> tuple[str, ...]:
-        return () if self._local else await asyncio.to_thread(reachable_hosts)
+        return () if self._config.local else await asyncio.to_thread(reachable_hosts)
 
     def _announced(self, deed: HostRecord) -> Announcement:
-        return Announcement(deed, self._title, self._address.port, continues=self._continues)
+        return Announcement(
+            deed, self._config.title, self._config.address.port, continues=self._config.continues
+        )

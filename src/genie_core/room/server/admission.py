@@ -24,16 +24,15 @@ from genie_core.room.protocol.frames import (
     Prove,
     Refusal,
 )
-from genie_core.room.protocol.limits import Limits
 from genie_core.room.protocol.names import check_name, fold_name, is_reserved, skeletons
 from genie_core.room.security.challenge import NONCE_CHARS, Transcript, new_nonce
 from genie_core.room.security.founding import continued_room, earlier_id
-from genie_core.room.security.identity import Identity
-from genie_core.room.security.invite_tokens import InviteToken, InviteTokens
+from genie_core.room.security.invite_tokens import InviteToken
 from genie_core.room.security.keys import is_key, verify
 from genie_core.room.server.log_window import NO_DISK, LogWindow
 from genie_core.room.server.peers import Peer, PeerRegistry, Stage
 from genie_core.room.server.quotas import Quotas
+from genie_core.room.server.setup import RoomSetup
 from genie_core.room.state.members import Person
 from genie_core.room.transport.origin import LOOPBACK, site_of
 
@@ -74,7 +73,7 @@ class Admission:
 
     A stranger, whose key the room does not know, needs a valid invite, and with `ask` the host's
     consent. With `trusts_loopback` those who connect from the host's own machine need no invite. A
-    returning member needs their key. The host's `identity`, if given, signs each challenge. `join` is called for each that is admitted.
+    returning member needs their key. `join` is called for each that is admitted.
     """
 
     def __init__(
@@ -82,25 +81,15 @@ class Admission:
         log: LogWindow,
         peers: PeerRegistry,
         quotas: Quotas,
-        limits: Limits,
-        passes: InviteTokens | None,
-        *,
-        room: str,
-        ask: bool,
+        setup: RoomSetup,
         join: Callable[[Peer, str, Role, float], None],
-        identity: Identity | None = None,
-        trusts_loopback: bool = True,
     ) -> None:
         self._log = log
         self._peers = peers
         self._quotas = quotas
-        self._limits = limits
-        self._passes = passes
-        self._room = room
+        self._setup = setup
+        self._passes = setup.passes
         self._join = join
-        self._identity = identity
-        self._trusts_loopback = trusts_loopback
-        self.ask = ask
         self.host_token = ""
         self.passes_used = 0
         """How often an invite was used or issued, so that the invites have to be saved."""
@@ -135,7 +124,7 @@ class Admission:
             if refusal is not None:
                 self._turn_away(peer, *refusal)
                 return
-        is_trusted = self._trusts_loopback and peer.source == LOOPBACK
+        is_trusted = self._setup.trusts_loopback and peer.source == LOOPBACK
         if prove.pass_id or not (self._knows(peer) or is_trusted):
             refusal = self._refusal_of_pass(peer, prove, meeting, now)
             if refusal is not None:
@@ -143,21 +132,22 @@ class Admission:
                 return
         if not self._may_arrive(peer, now):
             return
-        if self.ask and not self._knows(peer):
+        if self._setup.ask and not self._knows(peer):
             self._let_wait(peer, now)
         else:
             self._admit(peer, now)
 
     def _challenge(self, peer: Peer) -> Challenge:
-        if self._identity is None:
-            return Challenge(peer.nonce, self._room)
-        signature = self._identity.sign(self._meeting(peer).encode_for_host())
+        identity = self._setup.identity
+        if identity is None:
+            return Challenge(peer.nonce, self._setup.room)
+        signature = identity.sign(self._meeting(peer).encode_for_host())
         state = self._log.state
         is_banned = peer.key in state.banned.values()
         links = () if is_banned else tuple(link.event for link in state.links)
         present = () if is_banned else self._present_for(peer)
         return Challenge(
-            peer.nonce, self._room, self._identity.key, signature, state.founding, links, present
+            peer.nonce, self._setup.room, identity.key, signature, state.founding, links, present
         )
 
     def _present_for(self, peer: Peer) -> tuple[str, ...]:
@@ -169,7 +159,7 @@ class Admission:
 
     def _meeting(self, peer: Peer) -> Transcript:
         hello, channel = peer.hello, peer.channel or ""
-        return Transcript(self._room, hello.name, hello.key, hello.nonce, peer.nonce, channel)
+        return Transcript(self._setup.room, hello.name, hello.key, hello.nonce, peer.nonce, channel)
 
     def answer_request(self, host: Peer, admit: AnswerJoinRequest, now: float) -> None:
         """Admit or refuse a waiting person, at all their terminals; the first answer counts."""
@@ -369,7 +359,7 @@ class Admission:
             check_name(hello.name)
         except InvalidName as error:
             return "name_invalid", str(error)
-        if hello.room not in ("", self._room, earlier_id(self._log.state.founding)):
+        if hello.room not in ("", self._setup.room, earlier_id(self._log.state.founding)):
             return "wrong_room", "another room is at this address"  # strangers hear no title
         if hello.kind == "agent" and hello.engine:
             return "malformed", "an agent that is a member has no engine of its own"
@@ -441,10 +431,10 @@ class Admission:
 
     def _lack_of_space(self, peer: Peer, here: list[Peer]) -> tuple[Refusal, str] | None:
         others = [other for other in here if other.device != peer.hello.device]
-        if len(others) >= self._limits.terminals:
+        if len(others) >= self._setup.limits.terminals:
             return "room_full", f"you are in the room at {len(others)} terminals already"
-        if not here and self._peers.people >= self._limits.members:
-            return "room_full", f"the room is full: {self._limits.members} people are in it"
+        if not here and self._peers.people >= self._setup.limits.members:
+            return "room_full", f"the room is full: {self._setup.limits.members} people are in it"
         return None
 
     def _diverges(self, hello: Hello) -> bool:

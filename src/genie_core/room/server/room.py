@@ -16,7 +16,6 @@ from genie_core.room.protocol.events import (
     DIGEST_CHARS,
     ROOM,
     VISIT_CHARS,
-    Copied,
     Event,
     FileRef,
     HostStarted,
@@ -27,7 +26,6 @@ from genie_core.room.protocol.events import (
     RoomSuspended,
     tag,
 )
-from genie_core.room.protocol.founding import Founding
 from genie_core.room.protocol.frames import (
     BEQUEST_REF,
     KNOWN,
@@ -67,16 +65,12 @@ from genie_core.room.protocol.frames import (
     Welcome,
 )
 from genie_core.room.protocol.host_record import HostRecord
-from genie_core.room.protocol.limits import Limits
 from genie_core.room.protocol.names import check_name, fold_name, is_blank, skeletons
 from genie_core.room.security.founding import hash_in
-from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite import Invite, write_invite
-from genie_core.room.security.invite_tokens import InviteTokens
 from genie_core.room.security.keys import SIGNATURE_BYTES
 from genie_core.room.security.signing import PREVIOUS_BYTES
 from genie_core.room.server.admission import NO_INVITES, Admission
-from genie_core.room.server.counters import Counters
 from genie_core.room.server.file_requests import FileRequests
 from genie_core.room.server.handlers import (
     ID_CHARS,
@@ -84,11 +78,12 @@ from genie_core.room.server.handlers import (
     SILENCED,
     FrameHandlers,
 )
-from genie_core.room.server.log_window import LogWindow, ReadEvents
+from genie_core.room.server.log_window import LogWindow
 from genie_core.room.server.moderation import PUT_OUT, PUT_OUT_BY_COHOST, Moderation
 from genie_core.room.server.peers import BY_AGENTS, NEXT, Peer, PeerRegistry, Stage
-from genie_core.room.server.quotas import Quotas, StrangerQuotas
+from genie_core.room.server.quotas import Quotas
 from genie_core.room.server.recovery import EventRecovery
+from genie_core.room.server.setup import RoomSetup
 from genie_core.room.state.members import Terminal
 from genie_core.room.state.proofs import REPEATED
 from genie_core.room.state.room_state import RoomState
@@ -110,10 +105,10 @@ FAREWELL_CHARS: Final = 80
 
 
 class Room:
-    """A room, built from its past events; its id and title are those given here.
+    """A room, built from its past events; its id and title are those of the `setup`.
 
-    A long log need not be given whole: `base` is then the room before the first of `events`, and
-    `past` reads the ones before it. The host's `identity` signs each challenge.
+    A long log need not be given whole: `setup.base` is then the room before the first of `events`.
+    `files` are the complete files of the room by digest.
 
     Call `open` once, then `connect`, `receive` and `disconnect` for each connection. After any
     call, `peers.take_ready` names the peers to `pull` for, `log.pending` the events to write, and
@@ -123,46 +118,23 @@ class Room:
 
     def __init__(
         self,
-        events: Iterable[Event] = (),
-        *,
-        room: str,
-        title: str,
-        limits: Limits | None = None,
-        passes: InviteTokens | None = None,
-        ask: bool = False,
+        events: Iterable[Event],
+        setup: RoomSetup,
         files: Mapping[str, FileRef] | None = None,
-        base: RoomState | None = None,
-        past: ReadEvents | None = None,
-        identity: Identity | None = None,
-        trusts_loopback: bool = True,
-        counters: Counters | None = None,
-        strangers: StrangerQuotas | None = None,
     ) -> None:
-        self.limits: Final = limits or Limits()
-        self.log: Final = LogWindow(events, base, past, identity)
-        self.peers: Final = PeerRegistry(self.limits, counters)
-        self.quotas: Final = Quotas(self.limits, strangers)
+        self._setup = setup
+        self.limits: Final = setup.limits
+        self.log: Final = LogWindow(events, setup.base, setup.past, setup.identity)
+        self.peers: Final = PeerRegistry(self.limits, setup.counters)
+        self.quotas: Final = Quotas(self.limits, setup.strangers)
         self.files: Final = FileRequests(self.peers, self.limits, files or {})
-        self.admission: Final = Admission(
-            self.log,
-            self.peers,
-            self.quotas,
-            self.limits,
-            passes,
-            room=room,
-            ask=ask,
-            join=self._join,
-            identity=identity,
-            trusts_loopback=trusts_loopback,
-        )
+        self.admission: Final = Admission(self.log, self.peers, self.quotas, setup, self._join)
         self.deed: HostRecord | None = None
         self._handlers = FrameHandlers(self.log, self.peers, self.quotas, self.files, self.limits)
         self._moderation = Moderation(
             self.log, self.peers, self.quotas, self._leave, self.admission.authority_changed
         )
         self._recovery = EventRecovery(self.log, self.peers, self.quotas, self.limits)
-        self._id = room
-        self._title = title
         self.parting = ""
         """The reason with which connections are closed."""
         self._trouble = ""
@@ -179,41 +151,29 @@ class Room:
         """Why the log can't be written now, as members are told; empty if it can."""
         return self._trouble
 
-    def open(
-        self,
-        host: str,
-        host_token: str,
-        now: float,
-        *,
-        key: str = "",
-        pin: str = "",
-        copied: Copied = "",
-        origin: str = "",
-        founding: Founding | None = None,
-        hosts_alone: bool = False,
-    ) -> None:
+    def open(self, host_token: str, now: float, *, pin: str = "") -> None:
         """Let people in.
 
         The host is admitted by a hello with `host_token` from inside this process, and by a proof of
-        `key`. `pin` is that of the certificate, empty without TLS. A room that was `copied` from
-        the room `origin` becomes the host's own. `founding` founds a new room, or one whose log is
-        not of a founded room or was copied. A host who `hosts_alone` lets no member host instead.
+        their key. `pin` is that of the certificate, empty without TLS.
 
         Raises:
             InvalidName: the host can't have this name.
         """
-        name = check_name(host)
+        setup = self._setup
+        name, key, founding = check_name(setup.host), setup.host_key, setup.founding
+        room, title, copied = setup.room, setup.title, setup.copied
         self.admission.host_token = host_token
         if not self.log.head:
-            self.log.record(ROOM, RoomCreated(self._id, self._title, founding), now)
+            self.log.record(ROOM, RoomCreated(room, title, founding), now)
             founding = None
-        is_known = (self.state.room, self.state.title) == (self._id, self._title)
+        is_known = (self.state.room, self.state.title) == (room, title)
         if is_known and not (copied or founding):
             hosted = HostStarted(name, key=key, pin=pin)
         else:  # also where the line that told them is damaged, or the room has another title now
-            hosted = HostStarted(name, self._id, self._title, key, pin, copied, origin, founding)
+            hosted = HostStarted(name, room, title, key, pin, copied, setup.origin, founding)
         self.log.record(ROOM, hosted, now)
-        if hosts_alone:
+        if setup.hosts_alone:
             self._moderation.host_alone(now)
         self._moderation.keep_heirs(now)
         self._closed = ""
@@ -337,8 +297,8 @@ class Room:
         made = self.admission.issue(peer, frame, now)
         if made is not None:
             places = tuple(map(parse_address, deed.addresses))
-            hash_ = hash_in(self._id)
-            invite = Invite(places, deed.pin, made.id, made.secret, self._title, hash_)
+            setup, hash_ = self._setup, hash_in(self._setup.room)
+            invite = Invite(places, deed.pin, made.id, made.secret, setup.title, hash_)
             self.peers.reply(peer, InviteIssued(write_invite(invite)))
 
     def _is_agents(self, peer: Peer) -> bool:
@@ -491,8 +451,8 @@ class Room:
         self.peers.join(peer)
         self.quotas.arrive(peer, now, known=known)
         welcome = Welcome(
-            self._id,
-            self._title,
+            self._setup.room,
+            self._setup.title,
             name,
             role,
             self.state.host,

@@ -17,24 +17,20 @@ from genie_core.logging import ROOM_LOGGED
 from genie_core.room.protocol.address import DEFAULT_PORT, LOOPBACK, Address
 from genie_core.room.protocol.codec import ServerEncoder
 from genie_core.room.protocol.errors import ConnectionLost, FrameError
-from genie_core.room.protocol.events import Copied, Event, FileRef
-from genie_core.room.protocol.founding import Founding
+from genie_core.room.protocol.events import Event, FileRef
 from genie_core.room.protocol.frames import Moderate, ServerFrame
 from genie_core.room.protocol.host_record import HostRecord
-from genie_core.room.protocol.limits import Limits
 from genie_core.room.security.certificate import Certificate
-from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite_tokens import InviteTokens
-from genie_core.room.server.counters import Counters
 from genie_core.room.server.file_requests import FileJob
 from genie_core.room.server.file_worker import FileWorker
 from genie_core.room.server.log import Superseded
-from genie_core.room.server.log_window import ReadEvents
 from genie_core.room.server.moderation import NOT_ON_DISK
 from genie_core.room.server.peer_writer import PeerWriter
 from genie_core.room.server.peers import ARRIVING, Peer, Stage
-from genie_core.room.server.quotas import Quotas, StrangerQuotas
+from genie_core.room.server.quotas import Quotas
 from genie_core.room.server.room import Room
+from genie_core.room.server.setup import RoomSetup
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.connection import (
     AcceptedConnection,
@@ -110,9 +106,6 @@ class RoomServer:
     in good order; closing without it looks like a crash to the members. One task writes the log;
     each connection has a task that reads and one that writes, so that no member waits for another.
 
-    Strangers need one of the `passes`; unless it `trusts_loopback`, also those who connect from this
-    machine, where a reverse proxy or a tunnel may forward anyone.
-
     Members who are far behind take turns to get parts of the log; servers that share an event loop
     should share the `turn`.
 
@@ -124,57 +117,21 @@ class RoomServer:
         self,
         events: Iterable[Event],
         append: AppendEvents,
+        setup: RoomSetup,
         *,
-        room: str,
-        title: str,
-        host: str,
-        key: str = "",
-        identity: Identity | None = None,
         certificate: Certificate | None = None,
-        passes: InviteTokens | None = None,
         keep_passes: KeepPasses | None = None,
-        ask: bool = False,
-        trusts_loopback: bool = True,
         files: FileWorker | None = None,
-        base: RoomState | None = None,
-        past: ReadEvents | None = None,
-        copied: Copied = "",
-        origin: str = "",
-        founding: Founding | None = None,
-        hosts_alone: bool = False,
-        limits: Limits | None = None,
         stall_timeout: float = 10.0,
         clock: Callable[[], float] = time.time,
-        counters: Counters | None = None,
-        strangers: StrangerQuotas | None = None,
         turn: asyncio.Lock | None = None,
     ) -> None:
         self._files = files
-        self.room = Room(
-            events,
-            room=room,
-            title=title,
-            limits=limits,
-            passes=passes,
-            ask=ask,
-            trusts_loopback=trusts_loopback,
-            files=files.known if files is not None else None,
-            base=base,
-            past=past,
-            identity=identity,
-            counters=counters,
-            strangers=strangers,
-        )
+        self.room = Room(events, setup, files.known if files is not None else None)
         self._turn = turn or asyncio.Lock()
         self._append = append
-        self._host = host
-        self._key = identity.key if identity is not None else key
-        self._copied: Copied = copied
-        self._origin = origin
-        self._founding = founding
-        self._hosts_alone = hosts_alone
         self._certificate = certificate
-        self._passes = passes
+        self._passes = setup.passes
         self._keep_passes = keep_passes
         self._passes_kept = 0, 0
         self.host_token: Final = secrets.token_hex()
@@ -218,17 +175,7 @@ class RoomServer:
             InvalidName: the host can't have this name.
         """
         pin = self._certificate.pin if self._certificate is not None else ""
-        self.room.open(
-            self._host,
-            self.host_token,
-            self._clock(),
-            key=self._key,
-            pin=pin,
-            copied=self._copied,
-            origin=self._origin,
-            founding=self._founding,
-            hosts_alone=self._hosts_alone,
-        )
+        self.room.open(self.host_token, self._clock(), pin=pin)
         self._committer = start_task(self._commit_forever(), name="room committer")
         self._committer.add_done_callback(self._note_end)
         self._dispatch()

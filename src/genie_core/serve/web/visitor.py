@@ -17,6 +17,7 @@ from genie_core.room.client.events import (
     MessageRejected,
     Notice,
 )
+from genie_core.room.client.handshake import ClientHandshake
 from genie_core.room.client.model import ConnectionState, ConnectionStatus
 from genie_core.room.open.route import Route
 from genie_core.room.protocol.codec import event_mark
@@ -302,19 +303,17 @@ class Visitor:
             dialer.approve()
             return True
 
-        client = RoomConnection(
-            dialer,
-            self._take,
-            name=self.name,
+        who = ClientHandshake(
+            self.name,
+            self._identity,
+            self._device,
             room=feed.state.room,
-            since=seen.seq if seen is not None else 0,
-            mark=event_mark(seen) if seen is not None else 0,
-            identity=self._identity,
             ticket=self._ticket,
-            device=self._device,
             accepts=accepts,
             digest=route.wanted,
         )
+        since, mark = (seen.seq, event_mark(seen)) if seen is not None else (0, 0)
+        client = RoomConnection(dialer, self._take, who, since=since, mark=mark)
         client.signer.state = feed.state
         if self._client is not None:  # messages that were not acknowledged before
             client.messages.restore(self._client.messages.pending)

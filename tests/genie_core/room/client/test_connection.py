@@ -10,6 +10,7 @@ from tests.genie_core.room.doubles import (
     Guest,
     MemorySink,
     Recorder,
+    connection,
     local_connector,
     participant,
     room_server,
@@ -20,6 +21,7 @@ from tests.ports import free_port
 from websockets.asyncio.server import ServerConnection, serve
 
 from genie_core.room.client.connection import STEADY, RoomConnection
+from genie_core.room.client.handshake import ClientHandshake
 from genie_core.room.client.model import ConnectionState, ConnectionStatus, Severity
 from genie_core.room.client.receiver import LONGEST_GRACE
 from genie_core.room.protocol.address import Address
@@ -72,7 +74,7 @@ FAST = Limits(burst=100_000, per_second=100_000.0, volume=10**9)
 
 
 async def run(address: str, name: str = "bob", **options: Any) -> None:
-    client = RoomConnection(ws_connector(address), Recorder(), name=name, **options)
+    client = connection(ws_connector(address), Recorder(), name, **options)
     async with asyncio.timeout(DEADLINE):
         await client.run()
 
@@ -816,7 +818,7 @@ async def test_a_host_whose_log_contradicts_itself_is_told_apart_from_a_fault_an
     room = ScriptedRoom()
 
     recorder = Recorder()
-    client = RoomConnection(room.connector, recorder, name="bob")
+    client = RoomConnection(room.connector, recorder, ClientHandshake("bob"))
     running = asyncio.create_task(client.run())
     end, _ = await room.let_in(1)
     await end.send([Entries((Event(1, 0.0, "hana", AnswerPosted(7, "to what?")),))])

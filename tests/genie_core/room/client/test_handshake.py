@@ -48,7 +48,7 @@ class Visit:
         near, self.room = memory_pair(channel="")
         self.link: ClientConnection = near
         self.held: list[str] = []
-        self.introduction = ClientHandshake("bob", ME, "laptop", **options)
+        self.introduction = ClientHandshake("bob", ME, "laptop", visit="", **options)
 
     def begin(self, since: int = 0, mark: int = 0) -> asyncio.Task[Welcome | FrameRefused]:
         meeting = self.introduction.meet(self.link, since, mark, self.held.append)

@@ -36,6 +36,7 @@ from genie_core.room.protocol.frames import (
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.server.peers import Signals
 from genie_core.room.server.room import Room
+from genie_core.room.server.setup import RoomSetup
 
 
 def unsent(n: int, text: str = "hello") -> PendingMessage:
@@ -263,8 +264,8 @@ class World:
         return [event.body.id for event in self.written if isinstance(event.body, MessagePosted)]
 
     def restart(self) -> None:
-        self.room = Room(self.written, room="r", title="t", limits=self.limits)
-        self.room.open("hana", "h", self.now)
+        self.room = Room(self.written, RoomSetup("r", "t", "hana", limits=self.limits))
+        self.room.open("h", self.now)
         self._connect()
 
     def cut(self) -> None:

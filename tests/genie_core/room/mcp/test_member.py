@@ -21,6 +21,7 @@ from tests.genie_core.room.live_room import (
 
 from genie_core.room.client.connection import RoomConnection
 from genie_core.room.client.events import Delivery, Notice
+from genie_core.room.client.handshake import ClientHandshake
 from genie_core.room.client.model import Answer, ConnectionState, ConnectionStatus
 from genie_core.room.mcp import member as module
 from genie_core.room.mcp.member import AgentMember, NotPosted
@@ -443,7 +444,7 @@ async def by_hand(live: LiveRoom, *frames: ClientFrame, refused: int) -> list[st
         changed.set()
 
     connection = RoomConnection(
-        await by_socket(live), deliver, name="bot", identity=identity_of("bot"), kind="agent"
+        await by_socket(live), deliver, ClientHandshake("bot", identity_of("bot"), kind="agent")
     )
     running = asyncio.ensure_future(connection.run())
     async with asyncio.timeout(DEADLINE):

@@ -12,6 +12,7 @@ from tests.ports import free_port
 
 from genie_core.room.client.connection import RoomConnection
 from genie_core.room.client.events import Deliver, EventsRecorded, RoomEvent
+from genie_core.room.client.handshake import ClientHandshake
 from genie_core.room.client.model import ConnectionState, ConnectionStatus, NextStep
 from genie_core.room.participant.config import RoomConfig
 from genie_core.room.participant.room import BROKEN, JoinedRoom
@@ -30,7 +31,7 @@ class Member(Ear):
         self.poison: str | None = None
 
         def connect(deliver: Deliver) -> RoomConnection:
-            return RoomConnection(connector, deliver, name=name, patient=False)
+            return RoomConnection(connector, deliver, ClientHandshake(name), patient=False)
 
         async def put_away() -> None: ...
 

@@ -9,6 +9,7 @@ from tests.genie_core.room.live_room import Ear, by_socket, opened
 from tests.genie_core.room.shelf import Shelf, Store
 
 from genie_core.room.client.connection import RoomConnection
+from genie_core.room.client.handshake import ClientHandshake
 from genie_core.room.client.model import ConnectionState, PendingMessage
 from genie_core.room.client.send_queue import MAX_UNSENT
 from genie_core.room.files.transfer import Direction, Transfer
@@ -26,7 +27,7 @@ def files(count: int) -> list[FileRef]:
 
 
 def offline() -> RoomConnection:
-    client = RoomConnection(local_connector(room_server()), Recorder(), name="ben")
+    client = RoomConnection(local_connector(room_server()), Recorder(), ClientHandshake("ben"))
     client.queue.connected(Limits())
     return client
 

@@ -9,6 +9,7 @@ from tests.genie_core.room.doubles import Recorder, local_connector, room_server
 from tests.genie_core.room.live_room import Ear, identity_of, loader, opened
 
 from genie_core.room.client.connection import RoomConnection
+from genie_core.room.client.handshake import ClientHandshake
 from genie_core.room.client.model import ConnectionState, NextStep
 from genie_core.room.participant.config import RoomConfig
 from genie_core.room.participant.hosting import MOST_LEARNED, Hosting
@@ -176,7 +177,7 @@ class Heir:
 
     @property
     def _client(self) -> RoomConnection:
-        return RoomConnection(local_connector(room_server()), Recorder(), name="ben")
+        return RoomConnection(local_connector(room_server()), Recorder(), ClientHandshake("ben"))
 
     async def _nothing(self, reason: str = "") -> None:
         """Put nothing away."""

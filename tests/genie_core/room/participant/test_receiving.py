@@ -8,6 +8,7 @@ from tests.genie_core.room.live_room import Ear
 
 from genie_core.room.client.connection import RoomConnection
 from genie_core.room.client.events import Deliver, EventsRecorded, RoomRenamed
+from genie_core.room.client.handshake import ClientHandshake
 from genie_core.room.client.model import ConnectionState, ConnectionStatus
 from genie_core.room.participant.config import RoomConfig
 from genie_core.room.participant.room import JoinedRoom
@@ -44,7 +45,7 @@ class Desk:
 
         def connect(deliver: Deliver) -> RoomConnection:
             self.deliver = deliver
-            return RoomConnection(local_connector(room_server()), deliver, name="ben")
+            return RoomConnection(local_connector(room_server()), deliver, ClientHandshake("ben"))
 
         async def put_away() -> None: ...
 

@@ -53,6 +53,7 @@ from genie_core.room.security.host_records import sign_host_record
 from genie_core.room.security.signing import sign
 from genie_core.room.server.handlers import CROSSED
 from genie_core.room.server.room import Room
+from genie_core.room.server.setup import RoomSetup
 from genie_core.room.state.proofs import NOT_AUTHOR
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread
@@ -139,8 +140,9 @@ def test_host_refuses_a_repeated_arrival(meeting: Founded) -> None:
 def test_a_host_who_hosts_alone_takes_back_the_rule_by_which_members_may(meeting: Founded) -> None:
     meeting.send(meeting.hana, SetHeirs(("alice",)))
     for rules in (3, 3):
-        room = Room(meeting.written, room=meeting.id, title="Standup", identity=identity("hana"))
-        room.open("hana", HOST_TOKEN, meeting.now, key=meeting.key, hosts_alone=True)
+        setup = RoomSetup(meeting.id, "Standup", "hana", identity("hana"), hosts_alone=True)
+        room = Room(meeting.written, setup)
+        room.open(HOST_TOKEN, meeting.now)
         meeting.written += room.log.pending()
         assert len(meeting.bodies(HeirsChanged)) == rules
         assert room.state.succession.order == (meeting.key,)
@@ -376,8 +378,9 @@ def test_host_names_the_heirs(meeting: Founded) -> None:
 def test_heir_who_hosts_hands_over_below_the_host(meeting: Founded) -> None:
     meeting.joined("bob", engine=True)
     meeting.send(meeting.hana, SetHeirs(("alice",)))
-    room = Room(meeting.written, room=meeting.id, title="Standup", identity=identity("alice"))
-    room.open("alice", HOST_TOKEN, meeting.now, key=identity("alice").key)
+    setup = RoomSetup(meeting.id, "Standup", "alice", identity("alice"))
+    room = Room(meeting.written, setup)
+    room.open(HOST_TOKEN, meeting.now)
     record = sign_host_record(
         identity("bob"), room=meeting.id, host="bob", pin="p" * 43, addresses=(), at=1.0
     )

@@ -67,7 +67,7 @@ class Meeting(Bench):
     """A founded room of hana; bob and dora hold her role, alice and eve don't."""
 
     def __init__(self, *, ask: bool = False, limits: Limits = ROOMY) -> None:
-        self.passes = InviteTokens()
+        self.passes, self.asks = InviteTokens(), ask
         super().__init__(passes=self.passes, ask=ask, limits=limits, founded=True)
         self.room.deed = deed(self, "hana")
         self.hana = host_of(self)
@@ -81,7 +81,7 @@ class Meeting(Bench):
 
     def let_in(self, name: str) -> Peer:
         peer, _ = self.meet(name, engine=True)
-        if self.room.admission.ask:
+        if self.asks:
             self.send(self.hana, AnswerJoinRequest(peer.id, allow=True))
         return peer
 

@@ -22,6 +22,7 @@ from genie_core.room.protocol.limits import Limits
 from genie_core.room.server.log_window import BATCH_EVENTS
 from genie_core.room.server.peer_writer import PeerWriter
 from genie_core.room.server.room import Room
+from genie_core.room.server.setup import RoomSetup
 from genie_core.room.transport.connection import take_any
 from genie_core.room.transport.websocket import Packer
 
@@ -91,8 +92,8 @@ class House:
 
     def __init__(self, link: Link) -> None:
         limits = Limits(burst=10_000, volume=10**9)
-        self.room = Room([], room="room-1", title="Standup", limits=limits)
-        self.room.open("hana", "secret", NOW)
+        self.room = Room([], RoomSetup("room-1", "Standup", "hana", limits=limits))
+        self.room.open("secret", NOW)
         self.peer = self.room.connect()
         self.room.receive(self.peer, Hello("bob"), NOW)
         self.writer = PeerWriter(self.room, self.peer, link)

@@ -26,6 +26,7 @@ from tests.genie_core.room.doubles import (
     Guest,
     MemorySink,
     Recorder,
+    connection,
     local_connector,
     participant,
     room_server,
@@ -49,7 +50,6 @@ from websockets.exceptions import ConnectionClosed
 from websockets.protocol import Side
 
 import genie_core.room.server.server as server_module
-from genie_core.room.client.connection import RoomConnection
 from genie_core.room.client.model import ConnectionState
 from genie_core.room.protocol.address import Address, parse_address
 from genie_core.room.protocol.codec import decode_server, encode
@@ -129,7 +129,7 @@ async def hosted(
 
 async def run(connector: Callable[[], Any], name: str = "bob", **options: Any) -> None:
     """Stay until it is over; what ends a first visit is an error."""
-    client = RoomConnection(connector, Recorder(), name=name, patient=False, **options)
+    client = connection(connector, Recorder(), name, patient=False, **options)
     async with asyncio.timeout(DEADLINE):
         await client.run()
 
