@@ -1,22 +1,13 @@
-"""A client of a tool server on the MCP SDK, over stdio, HTTP or server-sent events."""
+"""A client of a tool server on fastmcp, over stdio, HTTP or server-sent events."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TextIO, TypeAlias
 
 import httpx2
-from mcp import Client
-from mcp.client import ClientRequestContext
-from mcp.client.sse import sse_client
-from mcp.client.stdio import StdioServerParameters, stdio_client
-from mcp.client.streamable_http import streamable_http_client
-from mcp.types import (
-    CreateMessageRequestParams,
-    CreateMessageResult,
-    ElicitRequestParams,
-    ElicitResult,
-    ErrorData,
-)
+from fastmcp import Client
+from fastmcp.client.transports import SSETransport, StdioTransport, StreamableHttpTransport
 
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.launch import supervised
@@ -24,83 +15,127 @@ from genie_core.assistant.servers.long_results import LONGEST_MESSAGE, limit_std
 from genie_core.assistant.servers.stderr import ErrorLog
 
 limit_stdio()
+_logger = logging.getLogger("fastmcp")
+for _handler in list(_logger.handlers):  # they write to the terminal
+    _logger.removeHandler(_handler)
+_logger.propagate = True
 
 SSE_SILENCE: Final = 86_400.0
 """Seconds without an event after which a connection counts as lost; many servers send none."""
 
-Elicitation: TypeAlias = Callable[[ElicitRequestParams], Awaitable[ElicitResult]]
-Sampling: TypeAlias = Callable[
-    [CreateMessageRequestParams], Awaitable[CreateMessageResult | ErrorData]
-]
+_UNKNOWN_YET: Final = "http://unknown.invalid/"
+
+Answer: TypeAlias = Callable[[Any], Awaitable[Any]]
+"""Answers a server's request for input, or for the model, by the request's parameters."""
 
 
-def client_of(
-    spec: ServerSpec,
-    errors: ErrorLog,
-    *,
-    elicit: Elicitation | None = None,
-    sample: Sampling | None = None,
-    auth: httpx2.Auth | None = None,
-) -> Client:
-    """Return a client of a server that is ready to start; entering it connects.
+class ProgramTransport(StdioTransport):
+    """Starts a program whose standard error goes to the log."""
 
-    `elicit` and `sample` answer what the server asks for during a call. Nothing has a time limit:
-    the caller sets one.
-    """
-    streams: Any = _over_stdio(spec, errors)
+    def __init__(self, server: str) -> None:
+        self._errors = ErrorLog(server)
+        super().__init__("", [])
+
+    @property
+    def log_file(self) -> TextIO:
+        """The file for standard error, read at each start."""
+        return self._errors.open()
+
+    @log_file.setter
+    def log_file(self, _value: object) -> None:
+        """Ignore the library's default."""
+
+    async def disconnect(self) -> None:
+        try:
+            await super().disconnect()  # type: ignore[no-untyped-call]  # fastmcp gives no types
+        finally:
+            self._errors.close()
+
+    def last_line(self) -> str:
+        return self._errors.last_line
+
+
+Transport: TypeAlias = ProgramTransport | StreamableHttpTransport | SSETransport
+
+
+def transport_of(spec: ServerSpec, auth: httpx2.Auth | None = None) -> Transport:
+    """Return a transport to a server, for which `prepare` fills in the rest before each start."""
+    if spec.sse:
+        return SSETransport(
+            _UNKNOWN_YET,
+            auth=auth,
+            sse_read_timeout=SSE_SILENCE,
+            httpx_client_factory=limited_http(LONGEST_MESSAGE),
+        )
     if spec.url:
-        streams = _over_sse(spec, auth) if spec.sse else _over_http(spec, auth)
-    return Client(
-        streams,
-        mode="legacy" if spec.legacy else "auto",
-        cache=None,
-        elicitation_callback=callback(elicit),
-        sampling_callback=callback(sample),
-    )
+        return StreamableHttpTransport(
+            _UNKNOWN_YET,
+            auth=auth,
+            httpx_client_factory=limited_http(LONGEST_MESSAGE),
+            max_sse_event_size=2 * LONGEST_MESSAGE,
+        )
+    return ProgramTransport(spec.name)
 
 
-def callback(answer: Elicitation | Sampling | None) -> Any:
-    """Return a function that answers a server's requests in the form that the SDK calls."""
+def prepare(transport: Transport, spec: ServerSpec) -> None:
+    """Set the address or the program of a server that is ready to start."""
+    if not isinstance(transport, ProgramTransport):
+        transport.url, transport.headers = spec.url, dict(spec.headers)
+    else:
+        transport.command, transport.args = supervised(spec)
+        transport.env, transport.cwd = dict(spec.env), spec.cwd or None
 
-    async def on_request(context: ClientRequestContext, params: Any) -> Any:
-        return await answer(params) if answer is not None else None
 
-    return on_request if answer is not None else None
+def client_over(transport: Transport, spec: ServerSpec) -> Client[Any]:
+    """Return a client that leaves nothing running when it is left, and has no time limits."""
+    if isinstance(transport, ProgramTransport):
+        transport.keep_alive = False
+    return Client(transport, mode="legacy" if spec.legacy else "auto", init_timeout=0, timeout=0)
 
 
 @asynccontextmanager
-async def _over_stdio(spec: ServerSpec, errors: ErrorLog) -> AsyncGenerator[Any]:
-    """Start a program whose standard error goes to the log."""
-    command, args = supervised(spec)
-    started = StdioServerParameters(
-        command=command, args=args, env=dict(spec.env), cwd=spec.cwd or None
-    )
+async def connected(
+    spec: ServerSpec, auth: httpx2.Auth | None = None
+) -> AsyncIterator[Client[Any]]:
+    """Connect to a server that is ready to start."""
+    transport = transport_of(spec, auth)
+    prepare(transport, spec)
+    client = client_over(transport, spec)
+    await enter(client)
     try:
-        async with stdio_client(started, errlog=errors.open()) as streams:
-            yield streams
+        yield client
     finally:
-        errors.close()
+        await leave(client)
 
 
-@asynccontextmanager
-async def _over_http(spec: ServerSpec, auth: httpx2.Auth | None) -> AsyncGenerator[Any]:
-    async with (
-        limited_http(LONGEST_MESSAGE)(headers=dict(spec.headers), auth=auth) as http,
-        streamable_http_client(
-            spec.url, http_client=http, max_sse_event_size=2 * LONGEST_MESSAGE
-        ) as streams,
-    ):
-        yield streams
+async def enter(client: Client[Any]) -> None:
+    """Connect; raises the error itself, which fastmcp only quotes."""
+    try:
+        await client.__aenter__()  # type: ignore[no-untyped-call]  # fastmcp gives no types
+    except RuntimeError as error:
+        if error.__cause__ is None:
+            raise
+        raise error.__cause__ from None
 
 
-@asynccontextmanager
-async def _over_sse(spec: ServerSpec, auth: httpx2.Auth | None) -> AsyncGenerator[Any]:
-    make = limited_http(LONGEST_MESSAGE)
-    async with sse_client(
-        spec.url,
-        dict(spec.headers),
-        sse_read_timeout=SSE_SILENCE,
-        httpx_client_factory=make,
-        auth=auth,
-    ) as streams:
-        yield streams
+async def leave(client: Client[Any]) -> None:
+    """Disconnect, also from a server that has ended."""
+    await client.close()  # type: ignore[no-untyped-call]  # fastmcp gives no types
+
+
+def answer_requests(client: Client[Any], *, elicit: Answer, sample: Answer | None) -> None:
+    """Answer what a server asks for during calls.
+
+    The client's own handlers make types of the server's schemas and apply their regular expressions.
+    """
+    callbacks: Any = client._session_kwargs  # noqa: SLF001 - see above
+    callbacks["elicitation_callback"] = _callback(elicit)
+    if sample is not None:
+        callbacks["sampling_callback"] = _callback(sample)
+
+
+def _callback(answer: Answer) -> Any:
+    async def on_request(_context: Any, params: Any) -> Any:
+        return await answer(params)
+
+    return on_request

@@ -30,10 +30,9 @@ from mcp.shared.auth import (
 from pydantic import AnyUrl
 
 from genie_core.assistant.secrets import OwnSecrets
-from genie_core.assistant.servers.client import client_of
+from genie_core.assistant.servers.client import connected
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.errors import LoginFailed, LoginNeeded
-from genie_core.assistant.servers.stderr import ErrorLog
 from genie_core.errors import first_of, summary
 from genie_core.privacy.redaction import hide_secrets, know
 
@@ -236,7 +235,7 @@ async def log_in(spec: ServerSpec, store: LoginStore, show: ShowAddress) -> str:
                 begin,
                 callback.result,
             )
-            async with client_of(spec, ErrorLog(spec.name), auth=keeper.provider) as client:
+            async with connected(spec, keeper.provider) as client:
                 await client.list_tools()
             return keeper.where
     except TimeoutError:

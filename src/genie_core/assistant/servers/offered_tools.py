@@ -33,10 +33,16 @@ LONGEST_SCHEMA: Final = 50_000
 
 @dataclass(frozen=True, slots=True)
 class ListedTool:
-    """The schema and `_meta` of a tool as its server lists it."""
+    """The schema, `_meta` and annotations of a tool as its server lists it."""
 
     schema: Any
     meta: Mapping[str, Any] | None = None
+    annotations: Mapping[str, Any] | None = None
+
+    @property
+    def claim(self) -> str:
+        """What the server claims that the tool does; empty if it claims nothing."""
+        return claim_of(self.annotations)
 
     @property
     def problem(self) -> str:

@@ -2,18 +2,17 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import httpx2
-from mcp import Client
+from fastmcp import Client
 from mcp.types import ContentBlock, GetPromptResult, Prompt, TextContent
 
 from genie_core.agent.provider.server_outages import START_TIMEOUT, late, reason
-from genie_core.assistant.servers.client import client_of
+from genie_core.assistant.servers.client import connected
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.errors import ServerError
 from genie_core.assistant.servers.launch import ready_to_start
-from genie_core.assistant.servers.stderr import ErrorLog
 from genie_core.errors import first_of
 from genie_core.privacy.redaction import mask_known
 
@@ -37,7 +36,7 @@ async def prompt_text(
     ready = ready_to_start(spec, keys)
     try:
         async with asyncio.timeout(START_TIMEOUT) as limit:
-            async with client_of(ready, ErrorLog(spec.name), auth=auth) as client:
+            async with connected(ready, auth) as client:
                 return await _fetched(spec.name, client, name, words)
     except Exception as error:
         failed = late(START_TIMEOUT) if limit.expired() else first_of(error)
@@ -47,13 +46,15 @@ async def prompt_text(
         raise ServerError(spec.name, problem) from error
 
 
-async def _fetched(server: str, client: Client, name: str, words: Sequence[str]) -> tuple[str, ...]:
-    listed = (await client.list_prompts()).prompts
+async def _fetched(
+    server: str, client: Client[Any], name: str, words: Sequence[str]
+) -> tuple[str, ...]:
+    listed = (await client.list_prompts_mcp()).prompts
     prompt = next((each for each in listed if each.name == name), None)
     if prompt is None:
         names = ", ".join(each.name for each in listed[:MOST_PROMPTS]) or "none"
         raise ServerError(server, f"has no prompt {name!r}; it has: {names}")
-    result = await client.get_prompt(name, _arguments(server, prompt, words))
+    result = await client.get_prompt_mcp(name, _arguments(server, prompt, words))
     return _texts(server, result)
 
 
