@@ -19,11 +19,11 @@ from genie_core.assistant.secrets import OwnSecrets
 from genie_core.backup.restoring import restore_backup
 from genie_core.backup.writing import write_backup
 from genie_core.sessions.catalog import Catalog
-from genie_core.sessions.importers.detect import opened_history
-from genie_core.sessions.importers.writer import write_rooms
 from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.salvage import salvage
 from genie_core.settings.locations import Locations
+from genie_import.detect import opened_history
+from genie_import.writer import write_rooms
 
 PASSPHRASE = "correct horse battery"  # noqa: S105 - of this benchmark
 NOW = 1_795_000_000.0

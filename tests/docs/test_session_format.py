@@ -21,7 +21,6 @@ from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.check import check
 from genie_core.sessions.export.writer import write_export
-from genie_core.sessions.importers.record import LEFT_NAME, RECORD_NAME
 from genie_core.sessions.labels import LABELS_NAME, Label
 from genie_core.sessions.lock import LOCK_NAME
 from genie_core.sessions.log.format import encode_line, read_lines
@@ -36,6 +35,7 @@ from genie_core.sessions.session import (
 )
 from genie_core.sessions.view_state import VIEW_NAME, View
 from genie_core.storage.blobs import BLOBS_NAME
+from genie_import.record import LEFT_NAME, RECORD_NAME
 from genie_tui.cli.options import parser
 
 PAGE = (DOCS / "session-format.md").read_text()

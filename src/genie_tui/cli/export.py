@@ -4,34 +4,27 @@ import argparse
 import shutil
 import sys
 import tempfile
-import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from itertools import groupby
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, BinaryIO, Final, TextIO, cast
+from typing import IO, TYPE_CHECKING, BinaryIO, TextIO, TypeAlias, cast
 
 from genie_core.errors import GenieError
 from genie_core.sessions.errors import NotImportable
 from genie_core.sessions.export.formats import STANDARD, ExportFormat, NoForm, default_name, form_of
 from genie_core.settings.locations import Locations, folder_at, short_path
 from genie_core.settings.model import Settings
-from genie_core.settings.model import default_name as default_name_of_person
 from genie_core.storage.atomic import make_private_folder, reason
 from genie_core.storage.errors import disk_access
-from genie_core.text.format import counted
-from genie_core.text.safe import quoted_line
 from genie_tui.cli.output import safe_line
+from genie_tui.plugins import command_extension
 
 if TYPE_CHECKING:
     from genie_core.sessions.export.choices import Choices
-    from genie_core.sessions.importers.history import LeftOut
-    from genie_core.sessions.importers.writer import ImportedRoom, ImportReport
     from genie_core.sessions.session import SavedSession
 
-QUOTED_CHARS: Final = 60
-NAMED: Final = 5
-"""Entries beside all conversations that are named for each reason why they are left out."""
+ImportHistory: TypeAlias = Callable[[Path, argparse.Namespace, Settings, Locations, TextIO], int]
+"""Takes in other programs' conversations: the extension of `sessions import`."""
 
 
 class NotAFolder(GenieError):
@@ -71,7 +64,7 @@ def export_sessions(options: argparse.Namespace, locations: Locations, out: Text
     if options.output == STANDARD:
         form, attachments = _form(options), _with_attachments(options)
         (saved,) = every
-        _tell(print_out(saved, form, out, attachments=attachments, choices=choices))
+        print_notes(print_out(saved, form, out, attachments=attachments, choices=choices))
         return 0
     for saved in every:
         _export(saved, options, choices, out)
@@ -95,7 +88,7 @@ def _export(
         choices=choices,
         force=options.force,
     )
-    _tell(notes)
+    print_notes(notes)
     out.write(f"{safe_line(saved.id)} is written to {safe_line(short_path(path))}\n")
 
 
@@ -125,6 +118,7 @@ def import_session(
 
     Raises:
         NotImportable: it is none of them, or was changed or damaged.
+        PluginMissing: it is no exported session, and no plugin reads others.
         AlreadySaved: it is here already.
         DiskFailure: something can't be read or written.
     """
@@ -133,77 +127,14 @@ def import_session(
     base = locations.sessions
     path = None if options.file == STANDARD else folder_at(options.file)
     if path is not None and not is_export(path):
-        return _import_history(path, options, settings, locations, out)
+        import_history: ImportHistory = command_extension("sessions import")
+        return import_history(path, options, settings, locations, out)
     with opened_source(options.file, base) as (source, name):
         imported = import_room(base, source, name, as_copy=options.as_copy)
-    _tell(imported.notes)
+    print_notes(imported.notes)
     title = imported.saved.metadata.shown_title
     out.write(f"{safe_line(title)!r} is here now: {safe_line(imported.saved.id)}\n")
     return 0
-
-
-def _import_history(
-    path: Path,
-    options: argparse.Namespace,
-    settings: Settings,
-    locations: Locations,
-    out: TextIO,
-) -> int:
-    """Make rooms of another program's conversations."""
-    from genie_core.room.protocol.names import check_name
-    from genie_core.sessions.catalog import Catalog
-    from genie_core.sessions.importers.detect import opened_history
-    from genie_core.sessions.importers.writer import write_rooms
-
-    me = check_name(settings.name or default_name_of_person())
-    with opened_history(path, options.file) as histories:
-        catalog = Catalog(locations.sessions)
-        report = write_rooms(catalog, histories, me, time.time(), as_copy=options.as_copy)
-    for room in report.rooms:
-        _show_room(room, out)
-    _tell(_left_lines(report))
-    _tell(
-        f"{title!r} was imported before and has nothing new; --as-copy imports it again"
-        for title in report.known
-    )
-    _tell(
-        f"{title!r} has {counted(count, 'new message')}, but {why}"
-        for title, count, why in report.waiting
-    )
-    if not (report.rooms or report.known or report.waiting):
-        raise NotImportable(options.file, "it has no conversation with a message")
-    return 0
-
-
-def _show_room(room: "ImportedRoom", out: TextIO) -> None:
-    title = safe_line(room.saved.metadata.shown_title)
-    parts = (room.messages, "message"), (room.answers, "answer"), (room.edits, "edit")
-    counts = ", ".join(counted(count, what) for count, what in parts if count)
-    if room.is_new:
-        out.write(f"{title!r} is here now: {safe_line(room.saved.id)} ({counts})\n")
-    else:
-        out.write(f"{title!r} was here and has more now: {safe_line(room.saved.id)} ({counts})\n")
-
-
-def _left_lines(report: "ImportReport") -> Iterator[str]:
-    """Yield lines about what was left out: of each room, of conversations without one, and beside."""
-    from genie_core.sessions.importers.writer import left_line
-
-    for room in report.rooms:
-        if room.left:
-            title, path = room.saved.metadata.shown_title, room.left_path
-            see = f"; their words are in {short_path(path)}" if path.exists() else ""
-            yield f"left out of {title!r}: {left_line(room.left)}{see}"
-    for title in report.empty:
-        yield f"{title!r} has no message and is left out"
-    for kind, listed in groupby(sorted(report.left, key=_reason_of), _reason_of):
-        texts = [quoted_line(each.text[:QUOTED_CHARS]) for each in listed]
-        more = f" and {len(texts) - NAMED:,} more" if len(texts) > NAMED else ""
-        yield f"left out: {len(texts):,} × {kind}: {'; '.join(texts[:NAMED])}{more}"
-
-
-def _reason_of(left: "LeftOut") -> str:
-    return left.reason
 
 
 def _form(options: argparse.Namespace) -> ExportFormat:
@@ -221,7 +152,7 @@ def _with_attachments(options: argparse.Namespace) -> bool:
     return bool(options.attachments) or (is_zip and _form(options) is ExportFormat.LINES)
 
 
-def _tell(notes: Iterable[str]) -> None:
+def print_notes(notes: Iterable[str]) -> None:
     """Print notes to the standard error output."""
     sys.stderr.writelines(f"note: {safe_line(note)}\n" for note in notes)
 

@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Final
 
 from genie_core.errors import GenieError
+from genie_core.extensions import NoExtension
 from genie_core.privacy.redaction import hide_secrets, mask_known
 from genie_core.settings.load import SettingsSource
 from genie_core.settings.locations import Locations, find_locations
 from genie_tui.cli.options import parse, settings_in
 from genie_tui.cli.output import safe_line
+from genie_tui.plugins import plugin_for
 
 FAILED: Final = 1
 INTERRUPTED: Final = 130
@@ -33,6 +35,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _run(parse(sys.argv[1:] if arguments is None else list(arguments)))
         finally:
             _flush()
+    except NoExtension as error:
+        _complain(str(plugin_for(error)))
+        return FAILED
     except GenieError as error:
         _complain(str(error))
         return FAILED

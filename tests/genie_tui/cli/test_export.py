@@ -2,7 +2,6 @@
 
 import io
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +11,7 @@ from tests.genie_core.sessions.sample import ID, log_bytes, saved_room
 from tests.limits import scaled
 
 from genie_core.errors import GenieError
-from genie_core.sessions.errors import AlreadySaved, NotImportable, UnknownSession
+from genie_core.sessions.errors import AlreadySaved, UnknownSession
 from genie_core.sessions.export.formats import InTheWay, NoForm
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings
@@ -179,56 +178,6 @@ def test_exporting_and_importing_load_no_engine(shell: Shell) -> None:
     loaded = set(done.stdout.split())
     assert "genie_record.asciicast" in loaded
     assert not loaded & {"pydantic_ai", "openai", "agents", "genie_core.session", "genie_tui.app"}
-
-
-IMPORTS = Path(__file__).parents[2] / "data/imports"
-
-
-def test_conversations_of_other_programs_are_imported_and_what_is_left_is_told(
-    shell: Shell, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert shell.run("import", str(IMPORTS / "slack")) == 0
-    assert "'#garden' is here now: " in shell.out
-    assert "(6 messages)" in shell.out
-    told = capsys.readouterr().err
-    assert "note: left out of '#garden': " in told
-    assert "1 × notice, such as who joined" in told
-    (left,) = re.findall(r"their words are in (\S+)", told)
-    assert "has joined the channel" in Path(left).read_text()
-    assert shell.run("import", str(IMPORTS / "slack")) == 0
-    assert "'#garden' was imported before" in capsys.readouterr().err
-    assert shell.run("import", str(IMPORTS / "chatgpt"), "--as-copy") == 0
-    assert "(2 messages, 2 answers)" in shell.out
-
-
-def test_grown_conversation_and_entries_beside(
-    shell: Shell, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    nodes: dict[str, object] = {}
-    for number, text in enumerate(("one", "two", "three")):
-        said = {"author": {"role": "user"}, "content": {"parts": [text]}, "id": str(number)}
-        nodes[str(number)] = {"message": said, "parent": str(number - 1)}
-        export = [{"id": "c", "title": "Soup", "mapping": nodes}, {"odd": "\x1b[2Jwords"}]
-        (tmp_path / "conversations.json").write_text(json.dumps(export))
-        assert shell.run("import", str(tmp_path / "conversations.json")) == 0
-        what = "was here and has more" if number else "is here"
-        assert f"'Soup' {what} now: " in shell.out
-    told = capsys.readouterr().err
-    assert told.count("note: left out: 1 × entry that can't be understood: ") == 3
-    assert "words" in told
-    assert "\x1b" not in told
-
-
-def test_what_is_no_conversation_is_a_clear_error(shell: Shell, tmp_path: Path) -> None:
-    (tmp_path / "diary.txt").write_text("Dear diary")
-    with pytest.raises(NotImportable, match="neither an exported session nor an export of"):
-        shell.run("import", str(tmp_path / "diary.txt"))
-    (tmp_path / "empty.json").write_text("[]")
-    with pytest.raises(NotImportable, match="no conversation with a message"):
-        shell.run("import", str(tmp_path / "empty.json"))
-    (tmp_path / "folder").mkdir()
-    with pytest.raises(NotImportable, match="neither"):
-        shell.run("import", str(tmp_path / "folder"))
 
 
 def test_every_option_of_the_help_is_known_to_the_command_line() -> None:

@@ -9,6 +9,7 @@ from textual.content import Content
 from textual.screen import Screen
 
 from genie_core.errors import GenieError
+from genie_core.extensions import NoExtension
 from genie_core.sessions.export.formats import InTheWay
 from genie_core.sessions.export.writer import write_export
 from genie_core.sessions.listing import OpenMode, SessionRow
@@ -18,6 +19,7 @@ from genie_core.settings.locations import folder_at, short_path
 from genie_core.storage.filenames import safe_name
 from genie_core.text.format import counted, file_size
 from genie_core.text.safe import visible_line
+from genie_tui.plugins import plugin_for
 from genie_tui.screens.dialogs.ask_line import AskLineScreen
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.export import Attached, ExportRequest, ExportScreen
@@ -114,6 +116,8 @@ class SessionActions:
             if await self._screen.app.push_screen_wait(question):
                 return await self._export(row, request, force=True)
             return "Choose another name."
+        except NoExtension as error:
+            return str(plugin_for(error))
         except GenieError as error:
             return str(error)
         if self._screen.is_running:

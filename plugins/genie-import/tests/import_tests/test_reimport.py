@@ -4,14 +4,6 @@ import asyncio
 from pathlib import Path
 
 from tests.genie_core.room.live_room import Ear
-from tests.genie_core.sessions.importers.exports import (
-    asked,
-    chat,
-    events,
-    imported,
-    lines,
-    written,
-)
 
 from genie_core.room.open.opener import RoomOpener
 from genie_core.room.open.requests import ResumeRoom
@@ -19,11 +11,19 @@ from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.events import MessageEdited, MessagePosted
 from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.check import check
-from genie_core.sessions.importers.record import RECORD_NAME
-from genie_core.sessions.importers.writer import HOSTED, ImportReport
 from genie_core.sessions.session import SavedSession
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings
+from genie_import.record import RECORD_NAME
+from genie_import.writer import HOSTED, ImportReport
+from import_tests.exports import (
+    asked,
+    chat,
+    events,
+    imported,
+    lines,
+    written,
+)
 
 FIRST = asked("How do I thicken soup?")
 ANSWER = asked("With a potato.", "assistant")

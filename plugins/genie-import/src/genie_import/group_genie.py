@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from genie_core.message import SYSTEM
-from genie_core.sessions.importers.fields import file_names
-from genie_core.sessions.importers.files import SMALL_BYTES
-from genie_core.sessions.importers.history import (
+from genie_core.storage.atomic import create_file, make_private_folder, sync_data, write_whole
+from genie_core.storage.legacy import JOURNAL, VALUE, Memory, earlier_name, read_memory
+from genie_import.fields import file_names
+from genie_import.files import SMALL_BYTES
+from genie_import.history import (
     NOT_UNDERSTOOD,
     Author,
     Entry,
@@ -25,9 +27,7 @@ from genie_core.sessions.importers.history import (
     LeftOut,
     left_out,
 )
-from genie_core.sessions.importers.names import Names
-from genie_core.storage.atomic import create_file, make_private_folder, sync_data, write_whole
-from genie_core.storage.legacy import JOURNAL, VALUE, Memory, earlier_name, read_memory
+from genie_import.names import Names
 
 SOURCE: Final = "group-genie"
 

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.genie_core.sessions.importers.exports import imported, lines, read, written
+
+from import_tests.exports import imported, lines, read, written
 
 JSON: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 5) | st.just("WORD") | st.floats(0, 1),

@@ -13,9 +13,9 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
 
-from genie_core.sessions.importers.fields import moment_of
-from genie_core.sessions.importers.files import ExportFile, head_of
-from genie_core.sessions.importers.history import (
+from genie_import.fields import moment_of
+from genie_import.files import ExportFile, head_of
+from genie_import.history import (
     NOTICE,
     Author,
     Entry,

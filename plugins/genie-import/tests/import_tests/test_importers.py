@@ -32,20 +32,20 @@ from genie_core.room.protocol.events import (
 from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.check import check
 from genie_core.sessions.errors import NotImportable
-from genie_core.sessions.importers import files
-from genie_core.sessions.importers.detect import opened_history
-from genie_core.sessions.importers.history import EMPTY as NO_TEXT
-from genie_core.sessions.importers.history import Author, History, HistoryMessage
-from genie_core.sessions.importers.names import Names
-from genie_core.sessions.importers.writer import MOST_CHARS, ImportReport, write_rooms
 from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.search.index import search_sessions
 from genie_core.sessions.session import SavedSession
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings
+from genie_import import files
+from genie_import.detect import opened_history
+from genie_import.history import EMPTY as NO_TEXT
+from genie_import.history import Author, History, HistoryMessage
+from genie_import.names import Names
+from genie_import.writer import MOST_CHARS, ImportReport, write_rooms
 
-DATA = Path(__file__).parents[3] / "data"
-IMPORTS = DATA / "imports"
+IMPORTS = Path(__file__).parents[1] / "data"
+STORES = Path(__file__).parents[4] / "tests/data/group_genie"
 NOW = 1_795_000_000.0
 
 
@@ -413,7 +413,7 @@ async def test_an_imported_room_goes_on_as_the_persons_own(base: Path, tmp_path:
 
 @pytest.mark.parametrize("version", ["0.0.2", "0.0.4"])
 async def test_memory_of_group_genie_comes_along(base: Path, tmp_path: Path, version: str) -> None:
-    store = DATA / "group_genie" / version
+    store = STORES / version
     before = {path: path.read_bytes() for path in store.rglob("*") if path.is_file()}
     report = await asyncio.to_thread(taken, base, store)
     assert {path: path.read_bytes() for path in store.rglob("*") if path.is_file()} == before
@@ -444,7 +444,7 @@ async def test_memory_of_group_genie_comes_along(base: Path, tmp_path: Path, ver
 
 
 def test_memory_that_people_shared_goes_to_none_of_them(base: Path) -> None:
-    (room,) = taken(base, DATA / "group_genie/0.0.4/room_1").rooms
+    (room,) = taken(base, STORES / "0.0.4/room_1").rooms
     (engine,) = room.saved.engine_path.iterdir()
     assert {each.name for each in engine.iterdir()} == {"session.jsonl", "Zoe"}
 

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.genie_core.sessions.importers.exports import (
+
+from genie_core.sessions.errors import NotImportable
+from import_tests.exports import (
     asked,
     chat,
     imported,
@@ -18,8 +20,6 @@ from tests.genie_core.sessions.importers.exports import (
     texts,
     written,
 )
-
-from genie_core.sessions.errors import NotImportable
 
 ANSWER = asked("Simmer it.", "assistant")
 

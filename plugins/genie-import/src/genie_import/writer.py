@@ -33,7 +33,15 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.catalog import Catalog, staged
-from genie_core.sessions.importers.history import (
+from genie_core.sessions.lock import SessionInUse
+from genie_core.sessions.log.format import encode_line
+from genie_core.sessions.log.reader import LogReader
+from genie_core.sessions.metadata import SessionMetadata, one_line, summary_of
+from genie_core.sessions.session import LOG_NAME, SavedSession
+from genie_core.storage.atomic import create_file, make_private_folder, replace_file, sync_data
+from genie_core.storage.errors import disk_access
+from genie_core.storage.filenames import safe_name
+from genie_import.history import (
     Author,
     Entry,
     Finish,
@@ -41,8 +49,8 @@ from genie_core.sessions.importers.history import (
     HistoryMessage,
     LeftOut,
 )
-from genie_core.sessions.importers.names import Names
-from genie_core.sessions.importers.record import (
+from genie_import.names import Names
+from genie_import.record import (
     LEFT_NAME,
     RECORD_NAME,
     ImportRecord,
@@ -53,14 +61,6 @@ from genie_core.sessions.importers.record import (
     read_record,
     text_digest,
 )
-from genie_core.sessions.lock import SessionInUse
-from genie_core.sessions.log.format import encode_line
-from genie_core.sessions.log.reader import LogReader
-from genie_core.sessions.metadata import SessionMetadata, one_line, summary_of
-from genie_core.sessions.session import LOG_NAME, SavedSession
-from genie_core.storage.atomic import create_file, make_private_folder, replace_file, sync_data
-from genie_core.storage.errors import disk_access
-from genie_core.storage.filenames import safe_name
 
 MOST_CHARS: Final = 500_000
 """Characters of a message, as many as a room can allow; the rest is left out."""

@@ -7,10 +7,10 @@ from typing import Any
 
 from genie_core.room.protocol.events import AnswerPosted, Event, MessageEdited, MessagePosted
 from genie_core.sessions.catalog import Catalog
-from genie_core.sessions.importers.detect import opened_history
-from genie_core.sessions.importers.history import HistoryMessage, LeftOut
-from genie_core.sessions.importers.writer import ImportReport, write_rooms
 from genie_core.sessions.session import SavedSession
+from genie_import.detect import opened_history
+from genie_import.history import HistoryMessage, LeftOut
+from genie_import.writer import ImportReport, write_rooms
 
 NOW = 1_795_000_000.0
 

@@ -9,10 +9,10 @@ from typing import Final, TypeAlias
 import msgspec
 
 from genie_core.sessions.errors import NotImportable
-from genie_core.sessions.importers.chatgpt import read_chatgpt
-from genie_core.sessions.importers.claude import read_claude
-from genie_core.sessions.importers.discord import read_discord
-from genie_core.sessions.importers.files import (
+from genie_import.chatgpt import read_chatgpt
+from genie_import.claude import read_claude
+from genie_import.discord import read_discord
+from genie_import.files import (
     ExportFile,
     head_of,
     mapped,
@@ -20,10 +20,10 @@ from genie_core.sessions.importers.files import (
     raw_fields,
     raw_items,
 )
-from genie_core.sessions.importers.group_genie import is_store, read_group_genie
-from genie_core.sessions.importers.history import History, LeftOut
-from genie_core.sessions.importers.irc import channel_of, first_line, has_time, is_irc, read_irc
-from genie_core.sessions.importers.slack import is_slack, read_day, read_slack
+from genie_import.group_genie import is_store, read_group_genie
+from genie_import.history import Found, History, LeftOut
+from genie_import.irc import channel_of, first_line, has_time, is_irc, read_irc
+from genie_import.slack import is_slack, read_day, read_slack
 
 UNKNOWN: Final = (
     "it is neither an exported session nor an export of ChatGPT, Claude, Slack, Discord, an IRC "
@@ -34,7 +34,7 @@ OTHER_FILE: Final = "file that is no conversation"
 _QUOTED: Final = 60
 _LISTS: Final = ("messages", "conversations", "chats")
 
-_Found: TypeAlias = Iterator[History | LeftOut]
+_Found: TypeAlias = Iterator[Found]
 
 
 @contextmanager

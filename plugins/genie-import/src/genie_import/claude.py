@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from genie_core.sessions.importers.fields import (
+from genie_import.fields import (
     WORDS,
     items_at,
     merged,
@@ -15,8 +15,8 @@ from genie_core.sessions.importers.fields import (
     text_of,
     words_in,
 )
-from genie_core.sessions.importers.files import each_in
-from genie_core.sessions.importers.history import (
+from genie_import.files import each_in
+from genie_import.history import (
     ME,
     THOUGHT,
     TOOL,

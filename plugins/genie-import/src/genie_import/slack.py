@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from genie_core.sessions.importers.fields import (
+from genie_import.fields import (
     WORDS,
     file_names,
     first_text,
@@ -24,8 +24,8 @@ from genie_core.sessions.importers.fields import (
     value_at,
     words_in,
 )
-from genie_core.sessions.importers.files import ExportFile, each_in, listed
-from genie_core.sessions.importers.history import (
+from genie_import.files import ExportFile, each_in, listed
+from genie_import.history import (
     NOTICE,
     UNKNOWN_AUTHOR,
     Author,

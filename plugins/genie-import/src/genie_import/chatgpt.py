@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from genie_core.sessions.importers.fields import (
+from genie_import.fields import (
     file_names,
     first_text,
     items_at,
@@ -21,8 +21,8 @@ from genie_core.sessions.importers.fields import (
     value_at,
     words_in,
 )
-from genie_core.sessions.importers.files import each_in
-from genie_core.sessions.importers.history import (
+from genie_import.files import each_in
+from genie_import.history import (
     BRANCH,
     INSTRUCTION,
     ME,

@@ -1,14 +1,15 @@
 """A conversation of another program, as readers yield it."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar
 
-from genie_core.sessions.importers.fields import lacking, words_in
+from genie_import.fields import lacking, words_in
 
 if TYPE_CHECKING:
-    from genie_core.sessions.importers.names import Names
+    from genie_import.names import Names
 
 T = TypeVar("T")
 
@@ -89,6 +90,27 @@ class History:
     title: str
     entries: Iterable[Entry]
     finish: Finish | None = None
+
+
+Found: TypeAlias = History | LeftOut
+"""A conversation in an export, or words that belong to none."""
+
+
+class Importer(Protocol):
+    """Reads another program's exports: the interface of an entry point in `genie.importers`.
+
+    A module with these functions has it.
+    """
+
+    def knows(self, path: Path) -> bool:
+        """Whether a file or folder looks like an export of the program."""
+
+    def opened(self, path: Path, name: str) -> AbstractContextManager[Iterator[Found]]:
+        """Open an export, with its `name` in errors.
+
+        Raises:
+            NotImportable: it is damaged, also while it is read in the block.
+        """
 
 
 def left_out(reason: str, record: Any, at: float | None = None, id_: str = "") -> LeftOut:
