@@ -3,12 +3,12 @@
 import asyncio
 import os
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from genie_core.agent import Agent, AgentFactory, AgentInfo
 from genie_core.agent.base import AsyncTool
@@ -74,7 +74,12 @@ if TYPE_CHECKING:
     import httpx2
 
     from genie_core.agent.provider.acp import RunCommand
+    from genie_core.assistant.servers.registry import ServerConnection
     from genie_core.assistant.servers.sampling import ModelSource
+
+    _ServerParts: TypeAlias = tuple[
+        ServerSpec, Mapping[str, str], ServerConnection, ModelSource, httpx2.Auth | None
+    ]
 
 ALONE_PROMPT: Final = "general"
 COORDINATOR_PROMPT: Final = "coordinator"
@@ -91,31 +96,30 @@ _NAME: Final = re.compile(r"[\w\-]{1,40}")
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """The parts of one agent. `tools` are names of built-in tools; a coordinator directs others.
+    """One agent as the settings describe it, with the parts that these name."""
 
-    With a `command`, it is an installed program, which has a model and tools of its own; `tools`
-    are offered to it besides.
-    """
-
-    name: str
-    description: str
+    spec: AgentSpec
     prompt: str
-    model: ModelChoice
-    runtime: Runtime | None
     tools: tuple[str, ...]
-    servers: tuple[ServerSpec, ...]
-    idle_timeout: float
-    emoji: str
-    options: ModelOptions
+    """Names of built-in tools, which a program is offered besides its own."""
+    servers: tuple[ServerSpec, ...] = ()
     coordinates: bool = False
-    command: tuple[str, ...] = ()
-    env: Mapping[str, str] = field(default_factory=dict, repr=False)
-    sandbox: bool = False
+    """Whether it directs others."""
+
+    @property
+    def name(self) -> str:
+        return self.spec.name
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """The installed program that it is, empty for the others."""
+        return self.spec.command
 
     @property
     def info(self) -> AgentInfo:
+        spec = self.spec
         return AgentInfo(
-            self.name, self.description, emoji=self.emoji or None, idle_timeout=self.idle_timeout
+            spec.name, spec.description, emoji=spec.emoji or None, idle_timeout=spec.idle_timeout
         )
 
     @property
@@ -137,27 +141,23 @@ def roles_of(
         UnreadableTemplate: a prompt can't be read.
     """
     _check_names(config.agents)
-    subagents = tuple(_role(config, spec, servers, owner) for spec in config.agents)
-    listed = [f"{each.name}: {each.description}" for each in subagents]
+    subagents = tuple(_directed(config, spec, servers, owner) for spec in config.agents)
+    listed = [f"{each.name}: {each.spec.description}" for each in subagents]
     if config.program is not None:
-        role = _program_role(config, config.program, owner, listed)
-        return (replace(role, name=SYSTEM, coordinates=bool(subagents)), *subagents)
-    prompt = load_or_shipped("agent", own_prompt_name(config), config.prompts_dir)
-    chosen = tuple(servers) if config.servers is None else config.servers
-    answering = Role(
-        name=SYSTEM,
-        description="Answers questions in the chat with the tools that its owner allows.",
-        prompt=for_coordinator(prompt, owner, listed),
-        model=ModelChoice(),
-        runtime=None,
-        tools=_tools(config, config.tools),
-        servers=tuple(servers[each] for each in chosen),
-        idle_timeout=IDLE_TIMEOUT,
-        emoji="",
+        prompt = load_or_shipped("agent", own_prompt_name(config), config.prompts_dir)
+        role = _program_role(config.program, for_coordinator(prompt, owner, listed))
+        spec = replace(role.spec, name=SYSTEM)
+        return (replace(role, spec=spec, coordinates=bool(subagents)), *subagents)
+    spec = AgentSpec(
+        SYSTEM,
+        "Answers questions in the chat with the tools that its owner allows.",
+        tools=config.tools,
+        servers=tuple(servers) if config.servers is None else config.servers,
         options=config.options,
-        coordinates=bool(subagents),
     )
-    return (answering, *subagents)
+    prompt = load_or_shipped("agent", own_prompt_name(config), config.prompts_dir)
+    answering = _role(config, spec, servers, for_coordinator(prompt, owner, listed))
+    return (replace(answering, coordinates=bool(subagents)), *subagents)
 
 
 def own_prompt_name(config: AssistantConfig) -> str:
@@ -167,49 +167,26 @@ def own_prompt_name(config: AssistantConfig) -> str:
     return COORDINATOR_PROMPT if config.agents else ALONE_PROMPT
 
 
-def _role(
+def _directed(
     config: AssistantConfig, spec: AgentSpec, servers: Mapping[str, ServerSpec], owner: str
 ) -> Role:
     if spec.command:
-        return _program_role(config, spec, owner, ())
-    prompt = load_prompt("agent", spec.prompt or spec.name, config.prompts_dir)
-    return Role(
-        name=spec.name,
-        description=spec.description,
-        prompt=for_coordinator(prompt, owner, ()),
-        model=spec.model,
-        runtime=spec.runtime,
-        tools=_tools(config, spec.tools),
-        servers=tuple(servers[each] for each in spec.servers),
-        idle_timeout=spec.idle_timeout,
-        emoji=spec.emoji,
-        options=spec.options,
-    )
-
-
-def _program_role(
-    config: AssistantConfig, spec: AgentSpec, owner: str, listed: Sequence[str]
-) -> Role:
-    if spec is config.program:
-        prompt = load_or_shipped("agent", own_prompt_name(config), config.prompts_dir)
-    else:
         prompt = load_prompt("agent", spec.prompt or PROGRAM_PROMPT, config.prompts_dir)
+        return _program_role(spec, for_coordinator(prompt, owner, ()))
+    prompt = load_prompt("agent", spec.prompt or spec.name, config.prompts_dir)
+    return _role(config, spec, servers, for_owner(prompt, owner))
+
+
+def _role(
+    config: AssistantConfig, spec: AgentSpec, servers: Mapping[str, ServerSpec], prompt: str
+) -> Role:
+    own = tuple(servers[each] for each in spec.servers)
+    return Role(spec, prompt, _tools(config, spec.tools), own)
+
+
+def _program_role(spec: AgentSpec, prompt: str) -> Role:
     about = f"Answers questions in the chat; it is {title_of(spec.command)}."
-    return Role(
-        name=spec.name,
-        description=spec.description or about,
-        prompt=for_coordinator(prompt, owner, listed),
-        model=ModelChoice(),
-        runtime="acp",
-        tools=PROGRAM_TOOLS,
-        servers=(),
-        idle_timeout=spec.idle_timeout,
-        emoji=spec.emoji,
-        options=ModelOptions(),
-        command=spec.command,
-        env=spec.env,
-        sandbox=spec.sandbox,
-    )
+    return Role(replace(spec, description=spec.description or about), prompt, PROGRAM_TOOLS)
 
 
 def _check_names(specs: Sequence[AgentSpec]) -> None:
@@ -255,19 +232,19 @@ class AssistantBuilder:
     servers: ServerRegistry
     meter: BudgetMeter
     secrets: SecretsProvider | None
-    changes: FileChanges = field(default_factory=FileChanges)
-    locks: FileLocks = field(default_factory=FileLocks)
-    jobs: Jobs = field(default_factory=Jobs)
-    options: AgentOptions = field(default_factory=AgentOptions)
+    changes: FileChanges = field(init=False, default_factory=FileChanges)
+    locks: FileLocks = field(init=False, default_factory=FileLocks)
+    jobs: Jobs = field(init=False, default_factory=Jobs)
+    options: AgentOptions = field(init=False, default_factory=AgentOptions)
     """The options of the answering agent, if that is a program."""
-    members: list[Callable[[], Sequence[str]]] = field(default_factory=list)
+    members: list[Callable[[], Sequence[str]]] = field(init=False, default_factory=list)
     """Returns a line for each member of the room, once there is one."""
     owner: str = ""
-    texts_used: dict[str, None] = field(default_factory=dict)
+    texts_used: dict[str, None] = field(init=False, default_factory=dict)
     """The texts of the workspace that have been in a prompt."""
     problems: Sequence[str] = ()
     """Why parts of the settings and texts for agents are left out."""
-    compaction_request: CompactionRequest = field(default_factory=CompactionRequest)
+    compaction_request: CompactionRequest = field(init=False, default_factory=CompactionRequest)
     """Whether the answering agent's conversation is to be summarised."""
 
     def agent_factory(self) -> AgentFactory:
@@ -294,16 +271,16 @@ class AssistantBuilder:
             self._prepare_reasoner(self.models.binding(self.config.reasoner).choice)
         for role in self.roles:
             if role.command:
-                if role.sandbox:
+                if role.spec.sandbox:
                     check_sandbox(role.name)
                 import_module("genie_core.agent.provider.acp")
                 continue
-            binding = self.models.binding(role.model, role.runtime)
+            binding = self.models.binding(role.spec.model, role.spec.runtime)
             _import_for(role, binding)
             for choice in self._choices(binding.choice):
                 if binding.runtime == "openai-agents":
                     self.models.for_openai_agents(choice)
-                self._check_options(choice, role.options, _setting_place(role))
+                self._check_options(choice, role.spec.options, _setting_place(role))
 
     def check(self, choice: ModelChoice) -> None:
         """Prepare for another main model. Blocks. Raises `ModelError` if it can't be used."""
@@ -312,10 +289,10 @@ class AssistantBuilder:
             own = self.config.reasoner
             self._prepare_reasoner(own if own.name else choice)
             for role in self.roles:
-                if not role.model.name and not role.command:
-                    _import_for(role, self.models.binding(choice, role.runtime))
+                if not role.spec.model.name and not role.command:
+                    _import_for(role, self.models.binding(choice, role.spec.runtime))
                     if choice.name:
-                        self._check_options(choice, role.options, _setting_place(role))
+                        self._check_options(choice, role.spec.options, _setting_place(role))
 
     def _prepare_reasoner(self, choice: ModelChoice) -> None:
         if choice.name:
@@ -414,13 +391,13 @@ class AssistantBuilder:
                 return self._guarded(role, program)
 
             def make(runtime: Runtime) -> Agent:
-                choice = self.models.binding(role.model, role.runtime).choice
+                choice = self.models.binding(role.spec.model, role.spec.runtime).choice
                 if runtime == "openai-agents":
                     return self._on_openai_agents(role, choice, tools)
                 return self._on_pydantic_ai(role, choice, tools)
 
             def now() -> tuple[int, Runtime]:
-                binding = self.models.binding(role.model, role.runtime)
+                binding = self.models.binding(role.spec.model, role.spec.runtime)
                 return self.models.version, binding.runtime
 
             return self._guarded(role, SwitchableAgent(make, now))
@@ -457,9 +434,9 @@ class AssistantBuilder:
             program_of(
                 name,
                 role.command,
-                role.env,
+                role.spec.env,
                 self.models.keys,
-                self.config.sandbox if role.sandbox else None,
+                self.config.sandbox if role.spec.sandbox else None,
                 workspace,
             ),
             workspace.root if workspace else None,
@@ -489,7 +466,7 @@ class AssistantBuilder:
         return DefaultAgent(
             role.prompt,
             model,
-            {**silence_limit(model, self.config.timeout), **pydantic_settings(role.options)},
+            {**silence_limit(model, self.config.timeout), **pydantic_settings(role.spec.options)},
             max_turns=self.config.max_turns,
             fallback=self.models.for_pydantic_ai(fallback) if fallback.name else None,
             compaction=self._compaction(role),
@@ -505,7 +482,7 @@ class AssistantBuilder:
         return DefaultAgent(
             role.prompt,
             self.models.for_openai_agents(choice),
-            openai_settings(role.options, self.config.timeout),
+            openai_settings(role.spec.options, self.config.timeout),
             max_turns=self.config.max_turns,
             fallback=self.models.for_openai_agents(fallback) if fallback.name else None,
             compaction=self._compaction(role),
@@ -520,32 +497,20 @@ class AssistantBuilder:
             return []
         from genie_core.assistant.servers.pydantic_ai import server_toolset
 
-        return [
-            server_toolset(
-                each,
-                self.models.keys,
-                self.servers.connection(each.name),
-                self._model_for_servers(role),
-                self.login_at(each),
-            )
-            for each in role.servers
-        ]
+        return [server_toolset(*each) for each in self._connections(role)]
 
     def _mcp_servers(self, role: Role) -> list[Any]:
         if not role.servers:
             return []
         from genie_core.assistant.servers.openai import ConfiguredServer
 
-        return [
-            ConfiguredServer(
-                each,
-                self.models.keys,
-                self.servers.connection(each.name),
-                self._model_for_servers(role),
-                self.login_at(each),
-            )
-            for each in role.servers
-        ]
+        return [ConfiguredServer(*each) for each in self._connections(role)]
+
+    def _connections(self, role: Role) -> "Iterator[_ServerParts]":
+        """Yield the arguments by which either library connects to the role's tool servers."""
+        keys, model = self.models.keys, self._model_for_servers(role)
+        for each in role.servers:
+            yield each, keys, self.servers.connection(each.name), model, self.login_at(each)
 
     def login_at(self, server: ServerSpec) -> "httpx2.Auth | None":
         """Return what sends the owner's login at a server; None if it takes none."""
@@ -557,7 +522,7 @@ class AssistantBuilder:
 
     def _model_for_servers(self, role: Role) -> "ModelSource":
         """Return a function that gets the role's model, which its tool servers may ask to use."""
-        choice = self.models.binding(role.model, role.runtime).choice
+        choice = self.models.binding(role.spec.model, role.spec.runtime).choice
         return partial(asyncio.to_thread, self.models.for_pydantic_ai, choice)
 
     def _reasoner_fn(self, prompt: str) -> Callable[[dict[str, str], str], GroupReasoner]:

@@ -155,7 +155,7 @@ def _effects(
     workspace = builder.workspace_of(agent)
     role = next((each for each in builder.roles if each.name == agent and each.command), None)
     if role is not None:
-        settings = sandbox_for(role.command, builder.config.sandbox) if role.sandbox else None
+        settings = sandbox_for(role.command, builder.config.sandbox) if role.spec.sandbox else None
         return program_effects(
             workspace, call, risk, describe_sandbox(settings) if settings else ""
         )

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from genie_core.assistant.agents import DIRECT, MENTION_ONLY, AssistantBuilder
+from genie_core.assistant.agents import DIRECT, MENTION_ONLY, AssistantBuilder, Role
 from genie_core.assistant.errors import UnknownPart
 from genie_core.assistant.instructions.commands import find_commands
 from genie_core.assistant.known_programs import title_of
@@ -48,26 +48,22 @@ class AssistantControls(EngineControls):
     def agents(self) -> Sequence[AgentSummary]:
         """The agents, the answering one first, and last the reasoner if it has a model."""
         builder = self._builder
-        infos = []
-        for role in builder.roles:
-            if role.command:
-                label = title_of(role.command)
-                infos.append(
-                    AgentSummary(role.name, role.description, label, "acp", role.coordinates)
-                )
-                continue
-            binding = builder.models.binding(role.model, role.runtime)
-            infos.append(
-                AgentSummary(
-                    role.name, role.description, binding.label, binding.library, role.coordinates
-                )
-            )
+        infos = [self._summary(role) for role in builder.roles]
         by_mention = builder.config.decided_by_mention and not builder.models.main.name
         if by_mention or builder.config.template == MENTION_ONLY:
             return infos
         reasoner = builder.models.binding(builder.config.reasoner, "pydantic-ai")
         description = "Decides which messages the assistant answers."
         return (*infos, AgentSummary(REASONER, description, reasoner.label, reasoner.library))
+
+    def _summary(self, role: Role) -> AgentSummary:
+        spec = role.spec
+        if spec.command:
+            label, library = title_of(spec.command), "acp"
+        else:
+            binding = self._builder.models.binding(spec.model, spec.runtime)
+            label, library = binding.label, binding.library
+        return AgentSummary(spec.name, spec.description, label, library, role.coordinates)
 
     @property
     def tools(self) -> Sequence[ToolInfo]:

@@ -85,7 +85,7 @@ def test_a_program_has_a_prompt_and_the_tools_of_the_room() -> None:
     assert answering.tool_names == (*PROGRAM_TOOLS, "run_subagent")
     assert "codex: Codes." in answering.prompt
     assert "You work for ann" in answering.prompt
-    assert (sub.description, sub.emoji, sub.idle_timeout) == ("Codes.", "🦊", 5)
+    assert (sub.spec.description, sub.spec.emoji, sub.spec.idle_timeout) == ("Codes.", "🦊", 5)
 
 
 async def test_a_program_answers_and_the_room_is_told_so(stage: Stage) -> None:
@@ -353,9 +353,13 @@ def test_the_entry_that_answers_keeps_its_prompt_timeout_and_sandbox(tmp_path: P
     )
     chosen = AssistantConfig(program=mine, prompts_dir=tmp_path)
     (answering,) = roles_of(chosen, {}, "ann")
-    assert (answering.name, answering.idle_timeout, answering.emoji) == ("system", 5, "🦊")
+    assert (answering.name, answering.spec.idle_timeout, answering.spec.emoji) == (
+        "system",
+        5,
+        "🦊",
+    )
     assert answering.prompt.startswith("Answer ann in one line.")
-    assert answering.sandbox
+    assert answering.spec.sandbox
 
 
 def test_several_announced_changes_are_shown_and_judged_file_by_file(stage: Stage) -> None:
