@@ -1,12 +1,26 @@
 """Commands of installed plugins, by their entry points in `genie.commands`.
 
+An entry point is a function that adds the command to the parser and says how to run it:
+
+    def add_serve(add: AddPart) -> None:
+        serve = add("serve", "host rooms that stay open")
+        serve.add_argument("--port", type=port_number)
+        serve.set_defaults(command="serve", run=run_serve)
+
+    def run_serve(call: CommandCall) -> int: ...
+
 A name with a space extends a part or an option of a command of the program itself.
 """
 
-from typing import Any, Final
+import argparse
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TextIO
 
 from genie_core.errors import GenieError
-from genie_core.extensions import NoExtension, load_extension
+from genie_core.extensions import NoExtension, extensions, load_extension
+from genie_core.settings.load import SettingsSource
+from genie_core.settings.locations import Locations
 
 COMMANDS: Final = "genie.commands"
 
@@ -16,6 +30,19 @@ _HOMES: Final = {
     "svg": "genie-record",
 }
 """The plugins of this project that bring a command or a form of export."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandCall:
+    """A call of a command on the command line."""
+
+    options: argparse.Namespace
+    source: SettingsSource
+    locations: Locations
+    env: Mapping[str, str]
+    stdin: TextIO
+    stdout: TextIO
+    stderr: TextIO
 
 
 class PluginMissing(GenieError):
@@ -38,6 +65,16 @@ def command_extension(name: str) -> Any:
         return load_extension(COMMANDS, name)
     except NoExtension as error:
         raise plugin_for(error) from None
+
+
+def plugin_commands() -> list[str]:
+    """Name the commands of installed plugins."""
+    return [each for each in sorted(extensions(COMMANDS)) if " " not in each]
+
+
+def is_known(name: str) -> bool:
+    """Whether a plugin of this project brings a command or a form of export."""
+    return name in _HOMES
 
 
 def plugin_for(error: NoExtension) -> GenieError:

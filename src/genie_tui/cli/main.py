@@ -20,7 +20,7 @@ from genie_core.settings.load import SettingsSource
 from genie_core.settings.locations import Locations, find_locations
 from genie_tui.cli.options import parse, settings_in
 from genie_tui.cli.output import safe_line
-from genie_tui.plugins import plugin_for
+from genie_tui.plugins import CommandCall, plugin_for
 
 FAILED: Final = 1
 INTERRUPTED: Final = 130
@@ -101,6 +101,11 @@ def _run(options: argparse.Namespace) -> int:
         from genie_tui.cli.serve import run_serve
 
         return run_serve(options, locations, sys.stdout)
+    if options.run is not None:  # a plugin's
+        call = CommandCall(
+            options, source, locations, os.environ, sys.stdin, sys.stdout, sys.stderr
+        )
+        return int(options.run(call))
     settings = source.read().settings
     match options.command:
         case "secrets":

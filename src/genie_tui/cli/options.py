@@ -5,7 +5,7 @@ Importing this module is cheap: none of what a command works with is loaded here
 
 import argparse
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, NoReturn, TypeAlias
 
@@ -15,6 +15,7 @@ from genie_core.sessions.export.formats import ExportFormat
 from genie_core.settings.model import Settings
 from genie_core.settings.schema import NoSuchKey, given_as
 from genie_tui.cli.output import safe_line
+from genie_tui.plugins import command_extension, is_known, plugin_commands
 
 EXAMPLES: Final = """\
 examples:
@@ -74,7 +75,7 @@ Only browsers on this machine reach the page by itself. For others, put a proxy 
 exit code: 0 after ctrl+c or a signal; 1 if the page can't be served; 2 for a wrong command line.
 """
 
-_ASKED: Final = """\
+INPUT_HELP: Final = """\
 The passphrase, of 8 characters at least, is asked for, or is the first line of standard input.
 """
 _ADMIN: Final = """\
@@ -216,11 +217,18 @@ class _SetOne(argparse.Action):
 
 
 class CommandParser(argparse.ArgumentParser):
-    """Parses one command. It knows its options and parts, and its complaints are one line."""
+    """Parses one command. It knows its options and parts, and its complaints are one line.
+
+    `used` are the settings that the command of a plugin uses, by their first part; its parts use
+    the same. The others are in the table of this module.
+    """
+
+    add_part: "AddPart"
 
     def __init__(self, **settings: Any) -> None:
         self.options: dict[str, argparse.Action] = {}
         self.parts: dict[str, CommandParser] = {}
+        self.used: frozenset[str] | None = None
         super().__init__(**settings)
 
     def add_argument(self, *names: Any, **settings: Any) -> argparse.Action:
@@ -238,8 +246,10 @@ class CommandParser(argparse.ArgumentParser):
 
         def add(name: str, text: str) -> CommandParser:
             part = self.parts[name] = add_parser(name, help=text)
+            part.used = self.used
             return part
 
+        self.add_part = add
         return add
 
     def error(self, message: str) -> NoReturn:
@@ -248,13 +258,27 @@ class CommandParser(argparse.ArgumentParser):
 
 
 def parser() -> CommandParser:
+    """Return the parser of all commands, also those of installed plugins."""
+    top = _parser_without_plugins()
+    _add_plugins(top, plugin_commands())
+    return top
+
+
+def _add_plugins(top: CommandParser, names: Iterable[str]) -> None:
+    """Add the commands of plugins with these names."""
+    for name in names:
+        add_command: Callable[[AddPart], None] = command_extension(name)
+        add_command(top.add_part)
+
+
+def _parser_without_plugins() -> CommandParser:
     top = CommandParser(
         prog="genie-tui",
         description="A terminal group chat in which AI agents take part.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    _add_settings(top, default=None)
+    add_settings(top, default=None)
     top.add_argument(
         "--local",
         action="store_true",
@@ -262,19 +286,20 @@ def parser() -> CommandParser:
         help="stay on this machine: look for no rooms on the network, host for this machine only",
     )
     top.add_argument("--version", action="version", version=f"genie-tui {__version__}")
-    top.set_defaults(command="lobby")
+    top.set_defaults(command="lobby", run=None)
     _add_commands(top.add_parts("commands", "COMMAND"))
     return top
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
     """Parse after checking for unknown options, for which argparse would blame a later word."""
-    top = parser()
+    top = _parser_without_plugins()
+    _add_plugins(top, _wanted_plugins(arguments, top))
     command = _command_in(arguments, top)
     options = top.parse_args(arguments)
     name = command.prog.removeprefix(top.prog).strip()
     for setting, value in settings_in(options).items():
-        without = _command_without(setting, name, options)
+        without = _command_without(setting, name, command.used, options)
         if value is not None and without:
             own = f"--{setting.replace('_', '-')}"
             spelt = own if own in top.options else f"--set {setting}"
@@ -282,9 +307,35 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     return options
 
 
-def _command_without(setting: str, command: str, options: argparse.Namespace) -> str:
+def _wanted_plugins(arguments: list[str], top: CommandParser) -> Iterable[str]:
+    """Name the commands of plugins to look at: the one that is called, or all for a list of them."""
+    word = _first_word(arguments, top)
+    if word in top.parts:
+        return ()
+    if not word and not {"-h", "--help"} & {*arguments}:
+        return ()
+    installed = plugin_commands()
+    return [word] if word in installed or is_known(word) else installed
+
+
+def _first_word(arguments: list[str], top: CommandParser) -> str:
+    """Return the name of the command; "" without one."""
+    waiting = list(reversed(arguments))
+    while waiting and (argument := waiting.pop()) != "--":
+        if not argument.startswith("-"):
+            return argument
+        option, equals, _ = argument.partition("=")
+        action = _action(top, option)
+        if action is not None and action.nargs is None and not equals and waiting:
+            waiting.pop()  # its value
+    return ""
+
+
+def _command_without(
+    setting: str, command: str, used: frozenset[str] | None, options: argparse.Namespace
+) -> str:
     """Return the command and option that don't use a setting; "" if they do."""
-    if not _is_used(setting, command):
+    if not _is_used(setting, command, used):
         return command
     if getattr(options, "guest", False) and setting.partition(".")[0] in _ENGINE:
         return f"{command} --guest"
@@ -320,9 +371,10 @@ def _action(command: CommandParser, option: str) -> argparse.Action | None:
     return command.options.get(next(names, ""))
 
 
-def _is_used(setting: str, command: str) -> bool:
+def _is_used(setting: str, command: str, used: frozenset[str] | None) -> bool:
     """Whether a command ("config set") uses a setting ("budget.money")."""
-    used = _USED.get(command, _USED.get(command.partition(" ")[0]))
+    if used is None:
+        used = _USED.get(command, _USED.get(command.partition(" ")[0]))
     return used is None or setting.partition(".")[0] in used
 
 
@@ -362,7 +414,7 @@ _SETTINGS: Final = {
 """The settings with an option of their own: the option, what its value is called, and the help."""
 
 
-def _add_settings(
+def add_settings(
     parser: CommandParser, command: str = "", default: str | None = argparse.SUPPRESS
 ) -> None:
     """Add the options for the settings that a command uses.
@@ -373,9 +425,12 @@ def _add_settings(
         group = parser.add_argument_group(title)
         for option, metavar, text in settings:
             setting = option.removeprefix("--").replace("-", "_")
-            if _is_used(setting, command) and (command, setting) != ("doctor", "model"):
+            if _is_used(setting, command, parser.used) and (command, setting) != (
+                "doctor",
+                "model",
+            ):
                 parser.note(group.add_argument(option, help=text, metavar=metavar, default=default))
-        if title == "you" and _USED.get(command) != _NONE:
+        if title == "you" and _NONE not in (parser.used, _USED.get(command)):
             parser.note(
                 group.add_argument(
                     "--set",
@@ -397,17 +452,17 @@ _ID_HELP: Final = "the room's name, or the start of it (default: the room hosted
 _RESUMED_HELP: Final = (
     "the room's name, or the start of it (default: all that were open when you quit)"
 )
-_SESSION_HELP: Final = "the session's id, the start of it, or its title"
+SESSION_HELP: Final = "the session's id, the start of it, or its title"
 
 
 def _add_commands(add: AddPart) -> None:
     host = add("host", "open a new room")
-    _add_settings(host)
+    add_settings(host)
     host.add_argument("--title", default="", help="what the room is called")
     host.set_defaults(command="host")
 
     join = add("join", "join a room by its invite")
-    _add_settings(join)
+    add_settings(join)
     join.add_argument(
         "way",
         metavar="INVITE",
@@ -430,7 +485,7 @@ def _add_commands(add: AddPart) -> None:
     join.set_defaults(command="join")
 
     resume = add("resume", "host a saved room again")
-    _add_settings(resume)
+    add_settings(resume)
     resume.add_argument("id", metavar="ID", nargs="?", default="", help=_RESUMED_HELP)
     resume.add_argument("--force", action="store_true", help="host it even if another host answers")
     resume.add_argument(
@@ -442,7 +497,9 @@ def _add_commands(add: AddPart) -> None:
     resume.set_defaults(command="resume")
 
     for hosting in (host, resume):
-        hosting.add_argument("--port", type=_port, help="where others can join (default: 7654)")
+        hosting.add_argument(
+            "--port", type=port_number, help="where others can join (default: 7654)"
+        )
         hosting.add_argument(
             "--ask",
             action="store_true",
@@ -480,7 +537,7 @@ def _add_commands(add: AddPart) -> None:
 
     _add_serve(add)
     say = add("say", "post a message as a guest and leave")
-    _add_settings(say)
+    add_settings(say)
     say.add_argument("room", metavar="ROOM", help=_ROOM_HELP)
     say.add_argument("text", metavar="TEXT", nargs="+", help="the message")
     say.add_argument(
@@ -496,7 +553,7 @@ def _add_commands(add: AddPart) -> None:
     say.set_defaults(command="say")
 
     tail = add("tail", "print what happens in a room, as it happens")
-    _add_settings(tail)
+    add_settings(tail)
     tail.add_argument("room", metavar="ROOM", help=_ROOM_HELP)
     tail.add_argument(
         "--json",
@@ -514,16 +571,16 @@ def _add_commands(add: AddPart) -> None:
     tail.set_defaults(command="tail")
 
     who = add("id", "show who you are to a room")
-    _add_settings(who, "id")
+    add_settings(who, "id")
     who.set_defaults(command="id")
 
     invite = add("invite", "print the invite to a room that you host")
-    _add_settings(invite, "invite")
+    add_settings(invite, "invite")
     invite.add_argument("id", metavar="ID", nargs="?", default="", help=_ID_HELP)
     invite.set_defaults(command="invite")
 
     mcp = add("mcp", "join a room as an agent: an MCP server on standard input and output")
-    _add_settings(mcp, "mcp")
+    add_settings(mcp, "mcp")
     mcp.add_argument(
         "way",
         metavar="INVITE",
@@ -545,18 +602,20 @@ def _add_commands(add: AddPart) -> None:
     web.add_argument(
         "--for",
         dest="lifetime",
-        type=_span,
+        type=time_span,
         default=LINK_LIFETIME,
         metavar="TIME",
         help="how long the link lets people in: 30m, 2h or 7d (default: 12h)",
     )
-    web.add_argument("--uses", type=_count, help="how many people it lets in (default: any number)")
+    web.add_argument(
+        "--uses", type=whole_number, help="how many people it lets in (default: any number)"
+    )
     web.add_argument("--observers", action="store_true", help="they may read, and not write")
     web.add_argument("--host", default="127.0.0.1", help="the address to serve it at")
     web.add_argument(
         "--port",
         dest="page_port",
-        type=_port,
+        type=port_number,
         default=0,
         help="the port (default: any free one)",
     )
@@ -566,7 +625,7 @@ def _add_commands(add: AddPart) -> None:
     web.set_defaults(command="web")
 
     acp = add("acp", "join a room from your editor: an ACP agent on standard input and output")
-    _add_settings(acp, "acp")
+    add_settings(acp, "acp")
     acp.add_argument(
         "way",
         metavar="INVITE",
@@ -579,8 +638,8 @@ def _add_commands(add: AddPart) -> None:
     doctor = add(
         "doctor", "check terminal, folders, key, network, agents, tool servers, model and port"
     )
-    _add_settings(doctor, "doctor")
-    doctor.add_argument("--port", type=_port, help="the port to check")
+    add_settings(doctor, "doctor")
+    doctor.add_argument("--port", type=port_number, help="the port to check")
     doctor.add_argument(
         "--model",
         default=argparse.SUPPRESS,
@@ -593,7 +652,7 @@ def _add_commands(add: AddPart) -> None:
     doctor.set_defaults(command="doctor", ask_model=False)
 
     keys = add("keys", "print the keys of every action, as a file to change them with")
-    _add_settings(keys, "keys")
+    add_settings(keys, "keys")
     keys.set_defaults(command="keys")
 
     _add_verify(add)
@@ -615,7 +674,7 @@ def _add_serve(add: AddPart) -> None:
         type=Path,
         help="how to serve (default: serve.toml beside the settings, which may be missing)",
     )
-    serve.add_argument("--port", type=_port, help="where members join (default: 7654)")
+    serve.add_argument("--port", type=port_number, help="where members join (default: 7654)")
     serve.add_argument("--listen", metavar="HOST", help="the interface (default: all)")
     serve.add_argument(
         "--probe", action="store_true", help="say whether the running service is ready, and exit"
@@ -625,7 +684,7 @@ def _add_serve(add: AddPart) -> None:
 
 def _add_verify(add: AddPart) -> None:
     verify = add("verify", "prove who signed what in a session or an exported file")
-    _add_settings(verify, "verify")
+    add_settings(verify, "verify")
     verify.add_argument(
         "what", metavar="FILE|ID", help="a file that was exported as jsonl or zip, or a session"
     )
@@ -636,7 +695,7 @@ def _add_verify(add: AddPart) -> None:
 
 def _add_replay(add: AddPart) -> None:
     replay = add("replay", "watch a saved room again")
-    _add_settings(replay)
+    add_settings(replay)
     replay.add_argument(
         "id",
         metavar="ID",
@@ -681,8 +740,8 @@ def _add_replay(add: AddPart) -> None:
 
 def _add_eval(add: AddPart) -> None:
     measure = add("eval", "measure a reasoner by the decisions that you marked as wrong")
-    _add_settings(measure)
-    measure.add_argument("ids", metavar="ID", nargs="+", help=_SESSION_HELP)
+    add_settings(measure)
+    measure.add_argument("ids", metavar="ID", nargs="+", help=SESSION_HELP)
     measure.add_argument(
         "--reasoner",
         metavar="TEMPLATE",
@@ -708,7 +767,7 @@ def _add_eval(add: AddPart) -> None:
     ):
         measure.add_argument(
             f"--min-{name}",
-            type=_share,
+            type=share,
             metavar="SHARE",
             help=f"fail below this share, from 0 to 1: {what}",
         )
@@ -718,24 +777,24 @@ def _add_eval(add: AddPart) -> None:
 
 def _add_sessions(add_command: AddPart) -> None:
     sessions = add_command("sessions", "list, search, export and tidy up saved rooms")
-    _add_settings(sessions, "sessions")
+    add_settings(sessions, "sessions")
     _add_list_options(sessions, "activity", [], json=False)
     sessions.set_defaults(command="sessions", part="list")
-    add = _parts_of(sessions, "sessions")
-    unset = argparse.SUPPRESS  # as in _add_settings
+    add = parts_of(sessions, "sessions")
+    unset = argparse.SUPPRESS  # as in add_settings
     _add_list_options(add("list", "list all sessions, the latest first"), unset, unset, json=unset)
     _add_looking(add)
     _add_changing(add)
     _add_export(add)
 
 
-def _parts_of(command: CommandParser, name: str) -> AddPart:
+def parts_of(command: CommandParser, name: str) -> AddPart:
     """Return a function that adds a part of a command, with the command's settings."""
     add_part = command.add_parts("parts", "PART")
 
     def add(part_name: str, text: str) -> CommandParser:
         part = add_part(part_name, text)
-        _add_settings(part, name)
+        add_settings(part, name)
         part.set_defaults(part=part_name)
         return part
 
@@ -744,33 +803,37 @@ def _parts_of(command: CommandParser, name: str) -> AddPart:
 
 def _add_looking(add: AddPart) -> None:
     show = add("show", "tell what is known of one session")
-    show.add_argument("id", metavar="ID", help=_SESSION_HELP)
+    show.add_argument("id", metavar="ID", help=SESSION_HELP)
     show.add_argument(
-        "--last", type=_count, default=5, metavar="N", help="so many messages (default: 5)"
+        "--last", type=whole_number, default=5, metavar="N", help="so many messages (default: 5)"
     )
     show.add_argument("--json", action="store_true", help="as JSON")
     search = add("search", "find words in all sessions")
     search.epilog, search.formatter_class = _LANGUAGE, argparse.RawDescriptionHelpFormatter
     search.add_argument("words", metavar="TEXT", nargs="+", help="what to find, see below")
     search.add_argument(
-        "--limit", type=_count, default=20, metavar="N", help="at most so many hits (default: 20)"
+        "--limit",
+        type=whole_number,
+        default=20,
+        metavar="N",
+        help="at most so many hits (default: 20)",
     )
     search.add_argument("--json", action="store_true", help="as JSON")
 
 
 def _add_changing(add: AddPart) -> None:
     rename = add("rename", "give a session another title")
-    rename.add_argument("id", metavar="ID", help=_SESSION_HELP)
+    rename.add_argument("id", metavar="ID", help=SESSION_HELP)
     rename.add_argument("title", metavar="TITLE", nargs="+")
     tag = add("tag", "put tags on a session, or take them off")
-    tag.add_argument("id", metavar="ID", help=_SESSION_HELP)
+    tag.add_argument("id", metavar="ID", help=SESSION_HELP)
     tag.add_argument("tags", metavar="TAG", nargs="*", help="without any: print those it has")
     tag.add_argument(
         "--remove", metavar="TAG", nargs="*", help="take these off; without any, those before it"
     )
     fork = add("fork", "make a new session of what happened in one")
-    fork.add_argument("id", metavar="ID", help=_SESSION_HELP)
-    fork.add_argument("--at", type=_count, metavar="SEQ", help="the last event to take along")
+    fork.add_argument("id", metavar="ID", help=SESSION_HELP)
+    fork.add_argument("--at", type=whole_number, metavar="SEQ", help="the last event to take along")
     check = add("check", "check for damage, and repair it if asked")
     check.add_argument("ids", metavar="ID", nargs="*", help="default: all sessions")
     check.add_argument(
@@ -788,7 +851,7 @@ def _add_changing(add: AddPart) -> None:
         "--into", metavar="ID", help="mend this session; its log is the first source then"
     )
     delete = add("delete", "move sessions to the system's trash")
-    delete.add_argument("ids", metavar="ID", nargs="+", help=_SESSION_HELP)
+    delete.add_argument("ids", metavar="ID", nargs="+", help=SESSION_HELP)
     prune = add("prune", "move the sessions that are past your limits to the system's trash")
     for asking in (delete, prune):
         asking.add_argument("--yes", action="store_true", help="don't ask")
@@ -892,11 +955,11 @@ def _add_export(add: AddPart) -> None:
 
 def _add_backup(add: AddPart) -> None:
     backup = add("backup", "write all sessions, keys and settings to a file")
-    _add_settings(backup, "backup")
+    add_settings(backup, "backup")
     backup.add_argument("file", metavar="FILE", help="where to")
     backup.add_argument("--force", action="store_true", help="replace a file that is there")
     restore = add("restore", "put the sessions, keys and settings of a backup in place")
-    _add_settings(restore, "restore")
+    add_settings(restore, "restore")
     restore.add_argument("file", metavar="FILE", help="what to read")
     restore.add_argument(
         "--replace",
@@ -904,18 +967,18 @@ def _add_backup(add: AddPart) -> None:
         help="replace what is here already, and keep it under another name",
     )
     for command, name in ((backup, "backup"), (restore, "restore")):
-        command.epilog = _ASKED
+        command.epilog = INPUT_HELP
         command.set_defaults(command=name)
 
 
 def _add_admin(add_command: AddPart) -> None:
     admin = add_command("admin", "look after the rooms of a service")
     admin.epilog, admin.formatter_class = _ADMIN, argparse.RawDescriptionHelpFormatter
-    _add_settings(admin, "admin")
+    add_settings(admin, "admin")
     _add_asking(admin, "", json=False)
     admin.set_defaults(command="admin", part="status")
-    add_part = _parts_of(admin, "admin")
-    unset = argparse.SUPPRESS  # as in _add_settings
+    add_part = parts_of(admin, "admin")
+    unset = argparse.SUPPRESS  # as in add_settings
 
     def add(name: str, text: str, *, room: bool = True) -> CommandParser:
         part = add_part(name, text)
@@ -939,7 +1002,7 @@ def _add_admin(add_command: AddPart) -> None:
     invite.add_argument(
         "--for",
         dest="lifetime",
-        type=_span,
+        type=time_span,
         metavar="TIME",
         help="how long it lets people in: 30m, 2h or 7d",
     )
@@ -947,7 +1010,7 @@ def _add_admin(add_command: AddPart) -> None:
     web.add_argument(
         "--for",
         dest="lifetime",
-        type=_span,
+        type=time_span,
         default=LINK_LIFETIME,
         metavar="TIME",
         help="how long it lets people in: 30m, 2h or 7d (default: 12h)",
@@ -955,7 +1018,7 @@ def _add_admin(add_command: AddPart) -> None:
     web.add_argument("--observers", action="store_true", help="they may read, and not write")
     for part in (invite, web):
         part.add_argument(
-            "--uses", type=_count, metavar="N", help="lets in N people (default: any number)"
+            "--uses", type=whole_number, metavar="N", help="lets in N people (default: any number)"
         )
         part.add_argument(
             "--once", dest="uses", action="store_const", const=1, help="lets in one person"
@@ -995,7 +1058,7 @@ def _add_service_backup(add: AddPart) -> None:
         "--room", default="", metavar="ID", help="only this room, beside those that are here"
     )
     for part in (backup, restore):
-        part.epilog = _ASKED
+        part.epilog = INPUT_HELP
         part.add_argument(
             "--config",
             type=Path,
@@ -1020,13 +1083,13 @@ def _add_remote(remote: CommandParser) -> None:
 
 def _add_config(add: AddPart) -> None:
     config = add("config", "show, change and check your settings")
-    _add_settings(config)
+    add_settings(config)
     config.set_defaults(command="config", part="show")
     add_part = config.add_parts("parts", "PART")
 
     def added(name: str, text: str, command: str = "") -> CommandParser:
         part = add_part(name, text)
-        _add_settings(part, command)
+        add_settings(part, command)
         part.set_defaults(part=name)
         return part
 
@@ -1049,9 +1112,9 @@ def _add_config(add: AddPart) -> None:
 
 def _add_secrets(add: AddPart) -> None:
     secrets = add("secrets", "keep keys and passwords for your assistant")
-    _add_settings(secrets, "secrets")
+    add_settings(secrets, "secrets")
     secrets.set_defaults(command="secrets", part="list")
-    added = _parts_of(secrets, "secrets")
+    added = parts_of(secrets, "secrets")
     keep = added("set", "keep a value; it is asked for, or read from standard input")
     keep.add_argument("secret", metavar="NAME", help="for example OPENAI_API_KEY")
     keep.add_argument("surplus", nargs="*", help=argparse.SUPPRESS)
@@ -1061,9 +1124,9 @@ def _add_secrets(add: AddPart) -> None:
 
 def _add_servers(add: AddPart) -> None:
     servers = add("servers", "list tool servers, log in at one in your browser, and log out")
-    _add_settings(servers, "servers")
+    add_settings(servers, "servers")
     servers.set_defaults(command="servers", part="list")
-    added = _parts_of(servers, "servers")
+    added = parts_of(servers, "servers")
     added("list", "print the names, and where you are logged in")
     login = added("login", "log in at a server on HTTP that wants it (OAuth)")
     login.add_argument("server", metavar="NAME", help="a server of the mcpServers file")
@@ -1093,7 +1156,7 @@ def _speed(text: str) -> float:
     return speed
 
 
-def _share(text: str) -> float:
+def share(text: str) -> float:
     try:
         share = float(text)
     except ValueError:
@@ -1103,7 +1166,7 @@ def _share(text: str) -> float:
     return share
 
 
-def _span(text: str) -> float:
+def time_span(text: str) -> float:
     from genie_tui.commands.parse import InvalidArguments, read_span
 
     try:
@@ -1112,14 +1175,14 @@ def _span(text: str) -> float:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-def _count(text: str) -> int:
+def whole_number(text: str) -> int:
     number = int(text) if text.isdecimal() and len(text) < 16 else 0
     if not number:
         raise argparse.ArgumentTypeError(f"it is a whole number from 1, not {text!r}")
     return number
 
 
-def _port(text: str) -> int:
+def port_number(text: str) -> int:
     number = int(text) if text.isdecimal() else 0
     if not 0 < number < 65536:
         raise argparse.ArgumentTypeError(f"a port is a number from 1 to 65535, not {text!r}")
