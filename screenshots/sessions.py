@@ -18,9 +18,9 @@ from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.labels import Label, Labels
 from genie_core.settings.load import SettingsSource
 from genie_core.settings.model import Settings
+from genie_eval.cli.what_if import what_if
 from genie_tui.app import GenieApp
 from genie_tui.cli.options import parser
-from genie_tui.cli.what_if import what_if
 from genie_tui.exit_report import ExitReport
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.what_if import WhatIfScreen

@@ -26,6 +26,8 @@ COMMANDS: Final = "genie.commands"
 
 _HOMES: Final = {
     "cast": "genie-record",
+    "eval": "genie-eval",
+    "replay --reasoner": "genie-eval",
     "sessions import": "genie-import",
     "svg": "genie-record",
 }

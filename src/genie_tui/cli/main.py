@@ -146,10 +146,6 @@ def _run(options: argparse.Namespace) -> int:
             from genie_tui.cli.replay import run_replay
 
             return run_replay(options, source, locations, os.environ, sys.stdout, sys.stderr)
-        case "eval":
-            from genie_tui.cli.eval import run_eval
-
-            return run_eval(options, source, locations, os.environ, sys.stdout, sys.stderr)
         case "invite":
             from genie_tui.cli.invite import print_invite
 

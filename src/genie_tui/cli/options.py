@@ -97,11 +97,6 @@ examples:
 exit code: 0 if it was done; 1 if not, with the reason; 2 for a wrong command line.
 """
 
-_EVAL_CODES: Final = """\
-exit code: 0 if all was decided and no share is below its minimum; 1 if not; 2 for a wrong command line;
-130 after ctrl+c.
-"""
-
 _LANGUAGE: Final = """\
 Texts with all the words are found, also inside of other words. TEXT may have:
   "a phrase"               the words as they stand
@@ -657,7 +652,6 @@ def _add_commands(add: AddPart) -> None:
 
     _add_verify(add)
     _add_replay(add)
-    _add_eval(add)
     _add_sessions(add)
     _add_backup(add)
     _add_admin(add)
@@ -736,43 +730,6 @@ def _add_replay(add: AddPart) -> None:
         "--to", dest="last", type=_seq, default=None, metavar="SEQ", help="the last event written"
     )
     replay.set_defaults(command="replay")
-
-
-def _add_eval(add: AddPart) -> None:
-    measure = add("eval", "measure a reasoner by the decisions that you marked as wrong")
-    add_settings(measure)
-    measure.add_argument("ids", metavar="ID", nargs="+", help=SESSION_HELP)
-    measure.add_argument(
-        "--reasoner",
-        metavar="TEMPLATE",
-        help="the reasoner prompt to measure (default: the one that is set)",
-    )
-    measure.add_argument(
-        "--trust-recorded",
-        action="store_true",
-        help="count recorded decisions without a mark as right; without it only marked ones count",
-    )
-    measure.add_argument(
-        "--fresh", action="store_true", help="ask again about what was decided earlier"
-    )
-    measure.add_argument("--json", action="store_true", help="as JSON")
-    measure.add_argument(
-        "--dataset",
-        metavar="FILE",
-        help="ask nothing; write the decisions to measure by as a dataset for pydantic-evals",
-    )
-    for name, what in (
-        ("precision", "of the delegated messages, those that should be"),
-        ("recall", "of the messages to be delegated, those that were"),
-    ):
-        measure.add_argument(
-            f"--min-{name}",
-            type=share,
-            metavar="SHARE",
-            help=f"fail below this share, from 0 to 1: {what}",
-        )
-    measure.epilog = _EVAL_CODES
-    measure.set_defaults(command="eval")
 
 
 def _add_sessions(add_command: AddPart) -> None:
@@ -1154,16 +1111,6 @@ def _speed(text: str) -> float:
     if not 0 < speed <= FASTEST:
         raise argparse.ArgumentTypeError(f"a speed is a number like 0.5 or 8, not {text!r}")
     return speed
-
-
-def share(text: str) -> float:
-    try:
-        share = float(text)
-    except ValueError:
-        share = -1.0
-    if not 0 <= share <= 1:
-        raise argparse.ArgumentTypeError(f"a share is a number from 0 to 1, not {text!r}")
-    return share
 
 
 def time_span(text: str) -> float:

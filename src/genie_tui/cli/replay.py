@@ -4,7 +4,7 @@ import argparse
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import BinaryIO, Final, TextIO
+from typing import BinaryIO, Final, TextIO, TypeAlias
 
 import msgspec
 
@@ -12,6 +12,12 @@ from genie_core.errors import GenieError
 from genie_core.settings.load import SettingsSource
 from genie_core.settings.locations import Locations
 from genie_tui.cli.output import harmless_json, safe_line
+from genie_tui.plugins import command_extension
+
+WhatIf: TypeAlias = Callable[
+    [argparse.Namespace, SettingsSource, Locations, Mapping[str, str], TextIO, TextIO], int
+]
+"""Asks another reasoner about a room: the extension of `replay --reasoner`."""
 
 LONGEST_LINE: Final = 64 * 1024 * 1024
 """Bytes of a line that is passed on; longer ones are no events."""
@@ -45,6 +51,7 @@ def run_replay(
     Raises:
         StorageError: there is no such room, several are meant, or it can't be read.
         NothingToWatch: none was named, and there is none.
+        PluginMissing: another reasoner is to be asked, and no plugin does it.
         NotWatched: the screen can't show it, or only a part of it.
         BrokenPipeError: the reader of the output is gone.
     """
@@ -57,8 +64,8 @@ def run_replay(
         raise NotWatched("--at is where the screen begins; --from and --to tell a part otherwise")
     if asks:
         from genie_core.assistant.config import DEFAULT_TEMPLATE
-        from genie_tui.cli.what_if import what_if
 
+        what_if: WhatIf = command_extension("replay --reasoner")
         usual = source.read().settings.template or DEFAULT_TEMPLATE
         options.reasoner = options.reasoner or usual
         return what_if(options, source, locations, env, out, problems)

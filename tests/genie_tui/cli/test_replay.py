@@ -250,7 +250,7 @@ def test_another_reasoner_is_asked_by_the_command_for_it(
         asked.append((options.id, options.reasoner))
         return 3
 
-    monkeypatch.setattr("genie_tui.cli.what_if.what_if", what_if)
+    monkeypatch.setattr("genie_eval.cli.what_if.what_if", what_if)
     assert main(["replay", saved.id, "--reasoner", "narrow"]) == 3
     assert main(["replay", saved.id, "--model", "ollama:qwen3"]) == 3
     assert asked == [(saved.id, "narrow"), (saved.id, "general_assist")]

@@ -14,7 +14,6 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from genie_core.assistant.what_if.files import save as save_report
 from genie_core.assistant.what_if.report import CaseResult, Comparison, WhatIfReport
 from genie_core.room.open.requests import ReplayRoom, ResumeRoom
 from genie_core.room.open.service import RoomService
@@ -35,6 +34,7 @@ from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.session import SavedSession
 from genie_core.settings.locations import Locations, find_locations
 from genie_core.settings.model import Settings
+from genie_eval.report_files import save as save_report
 from genie_tui.app import GenieApp
 from genie_tui.screens.dialogs.full_view import FullViewScreen
 from genie_tui.screens.dialogs.what_if import WhatIfScreen

@@ -1,19 +1,13 @@
-"""What came of asking another reasoner, in numbers and one by one."""
+"""The saved report of what another reasoner would have decided in a room."""
 
-from collections.abc import Iterable, Mapping
 from typing import Final
 
 import msgspec
 
-from genie_core.assistant.what_if.cases import RecordedDecision
 from genie_core.room.protocol.events import DecisionMade, Spending
-from genie_core.runtime.progress import REASONER, Usage
 
 VERSION: Final = 1
 """That of the form in which a report is written as JSON."""
-
-TEXT_CHARS: Final = 2_000
-"""How much of a message is repeated in a report."""
 
 
 class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -51,32 +45,6 @@ class CaseResult(msgspec.Struct, frozen=True, omit_defaults=True):
     error: str = ""
     wrong: bool = False
     spent: tuple[Spending, ...] = ()
-
-    @classmethod
-    def of(
-        cls,
-        case: RecordedDecision,
-        after: Comparison | None,
-        error: str = "",
-        *,
-        wrong: bool = False,
-        spent: Iterable[Usage] = (),
-    ) -> "CaseResult":
-        """What a case came to."""
-        files = [file.name for file in case.said.files]
-        text = case.said.text if case.said.text.strip() else f"({', '.join(files)})"
-        return cls(
-            case.seq,
-            case.event.at,
-            case.author,
-            case.handler,
-            text[:TEXT_CHARS],
-            Comparison.of(case.before),
-            after,
-            error,
-            wrong,
-            total_of(spent),
-        )
 
     @property
     def differs(self) -> bool:
@@ -150,33 +118,3 @@ def differing(one: WhatIfReport, other: WhatIfReport) -> list[tuple[CaseResult, 
 
 def _decision(result: CaseResult) -> str:
     return result.after.decision if result.after else ""
-
-
-def summarise(outcomes: Iterable[CaseResult], labels: Mapping[int, str]) -> Summary:
-    """Count. `labels` are the decisions marked as wrong, by the numbers of their messages."""
-    counts = dict.fromkeys(Summary.__struct_fields__, 0)
-    for each in outcomes:
-        counts[_kind(each)] += 1
-        wrong = labels.get(each.message)
-        if wrong is not None and each.after is not None:
-            counts["marked"] += 1
-            counts["right_before"] += each.before.decision != wrong
-            counts["right_after"] += each.after.decision != wrong
-    return Summary(**counts)
-
-
-def _kind(outcome: CaseResult) -> str:
-    if outcome.after is None:
-        return "failed"
-    if not outcome.differs:
-        return "agree"
-    return "newly_delegated" if outcome.after.decision == "delegate" else "newly_ignored"
-
-
-def total_of(usages: Iterable[Usage]) -> tuple[Spending, ...]:
-    """What several decisions took, by model; what has no known price is kept apart."""
-    sums: dict[tuple[str, bool], Usage] = {}
-    for usage in usages:
-        key = usage.model, usage.cost is None
-        sums[key] = sums[key] + usage if key in sums else usage
-    return tuple(Spending.of(REASONER, usage) for usage in sums.values())

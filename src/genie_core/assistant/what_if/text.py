@@ -1,4 +1,4 @@
-"""A what-if report in words: as lines for a terminal, and as Markdown to be kept."""
+"""A what-if report in words; none of them holds anything that a terminal would obey."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -6,7 +6,6 @@ from typing import Final
 from genie_core.assistant.what_if.report import CaseResult, Comparison, WhatIfReport, differing
 from genie_core.room.protocol.events import Spending
 from genie_core.room.view.costs import short_cost
-from genie_core.sessions.export.markdown_escape import escape
 from genie_core.text.format import counted, duration, local_time
 from genie_core.text.query import question_in
 from genie_core.text.safe import visible_line
@@ -72,14 +71,6 @@ def decided(result: CaseResult) -> str:
     return told(result.after) if result.after else _failure(result)
 
 
-def outcome_lines(outcome: CaseResult) -> Iterator[str]:
-    """One message, and both decisions or what went wrong."""
-    mark = f"  ! {MARKED}" if outcome.wrong else ""
-    yield f"{heading(outcome)}: {excerpt(outcome.text)}{mark}"
-    yield f"    was  {told(outcome.before)}"
-    yield f"    now  {decided(outcome)}"
-
-
 def heading(outcome: CaseResult) -> str:
     """Which message it is."""
     by = f", by {outcome.handler}'s engine" if outcome.handler != outcome.author else ""
@@ -100,49 +91,6 @@ def excerpt(text: str) -> str:
     """The beginning of a text as one line."""
     line = " ".join(text[: 4 * EXCERPT_CHARS].split())
     return visible_line(line if len(line) <= EXCERPT_CHARS else f"{line[: EXCERPT_CHARS - 1]}…")
-
-
-def lines(report: WhatIfReport) -> Iterator[str]:
-    """All of it for a terminal; no line holds anything that a terminal would obey."""
-    yield title(report)
-    yield room(report)
-    for name, outcomes in _parts(report):
-        yield ""
-        yield f"{name}:"
-        for outcome in outcomes:
-            yield ""
-            yield from outcome_lines(outcome)
-    yield ""
-    yield from summary_lines(report)
-
-
-def markdown(report: WhatIfReport) -> str:
-    """Format the report as Markdown, with all recorded text escaped."""
-    written = [f"# {escape(title(report))}", "", escape(room(report)), ""]
-    written += [f"- {escape(line)}" for line in summary_lines(report)]
-    for name, outcomes in _parts(report):
-        written += ["", f"## {name}"]
-        for outcome in outcomes:
-            written += ["", *_in_markdown(outcome)]
-    return "\n".join(written) + "\n"
-
-
-def _in_markdown(outcome: CaseResult) -> Iterator[str]:
-    yield f"### {escape(heading(outcome))}"
-    yield ""
-    yield f"> {escape(visible_line(' '.join(outcome.text.split())))}"
-    yield ""
-    if outcome.wrong:
-        yield f"- **{MARKED}**"
-    yield f"- was: {escape(told(outcome.before))}"
-    yield f"- now: {escape(decided(outcome))}"
-
-
-def _parts(report: WhatIfReport) -> Iterator[tuple[str, Sequence[CaseResult]]]:
-    if report.changed:
-        yield "Decisions that differ", report.changed
-    if report.failures:
-        yield "No decision, as it failed", report.failures
 
 
 def _failure(outcome: CaseResult) -> str:

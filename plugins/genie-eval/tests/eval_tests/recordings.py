@@ -1,6 +1,5 @@
 """Recorded rooms for those who ask what others would have decided."""
 
-from genie_core.assistant.what_if.cases import RecordedDecisions
 from genie_core.room.protocol.events import (
     ROOM,
     AnswerPosted,
@@ -12,6 +11,7 @@ from genie_core.room.protocol.events import (
     MessagePosted,
     RoomCreated,
 )
+from genie_eval.cases import RecordedDecisions
 
 START = 1_790_000_000.0
 

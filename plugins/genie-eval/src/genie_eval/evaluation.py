@@ -9,9 +9,9 @@ from typing import Final
 
 import msgspec
 
-from genie_core.assistant.what_if.cases import RecordedDecision
 from genie_core.assistant.what_if.report import CaseResult, Comparison
 from genie_core.room.protocol.events import Spending
+from genie_eval.cases import RecordedDecision
 
 VERSION: Final = 1
 """That of the form in which an evaluation is written as JSON."""

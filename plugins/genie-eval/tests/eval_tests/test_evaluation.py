@@ -1,15 +1,14 @@
 """Scoring a reasoner by labels."""
 
-from tests.genie_core.assistant.recordings import Recording
-
-from genie_core.assistant.what_if.evaluation import (
+from eval_tests.recordings import Recording
+from genie_core.assistant.what_if.report import CaseResult, Comparison
+from genie_eval.evaluation import (
     EvaluatedCase,
     Score,
     needed,
     score_of,
     truth_of,
 )
-from genie_core.assistant.what_if.report import CaseResult, Comparison
 
 
 def garden() -> Recording:

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from genie_core.assistant.what_if.cases import RecordedDecision, RecordedDecisions
+from genie_eval.cases import RecordedDecision, RecordedDecisions
 
 SHOWN: Final = 20
 """How many messages up to the one to be decided about a case has."""

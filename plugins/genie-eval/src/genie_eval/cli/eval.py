@@ -8,17 +8,7 @@ from typing import TextIO
 import msgspec
 
 from genie_core.assistant.secrets import OwnSecrets
-from genie_core.assistant.what_if.dataset import DatasetCase, cases_of, encode_dataset
-from genie_core.assistant.what_if.decisions import keep_decisions, kept_decisions, reasoner_key
-from genie_core.assistant.what_if.evaluation import (
-    EvaluatedCase,
-    Evaluation,
-    Score,
-    needed,
-    score_of,
-    truth_of,
-)
-from genie_core.assistant.what_if.report import CaseResult, total_of
+from genie_core.assistant.what_if.report import CaseResult
 from genie_core.assistant.what_if.text import excerpt, heading, told
 from genie_core.errors import GenieError
 from genie_core.room.protocol.events import Spending
@@ -31,10 +21,7 @@ from genie_core.settings.locations import Locations, folder_at, short_path
 from genie_core.settings.model import Settings, default_name
 from genie_core.storage.errors import disk_access
 from genie_core.text.format import counted, duration
-from genie_tui.cli.output import json_text, safe_line
-from genie_tui.cli.replay import find_id
-from genie_tui.cli.table import TableColumn, laid_out
-from genie_tui.cli.what_if import (
+from genie_eval.cli.what_if import (
     INTERRUPTED,
     STOPPED,
     Past,
@@ -45,6 +32,20 @@ from genie_tui.cli.what_if import (
     read_past,
     run_to_end,
 )
+from genie_eval.dataset import DatasetCase, cases_of, encode_dataset
+from genie_eval.decisions import keep_decisions, kept_decisions, reasoner_key
+from genie_eval.evaluation import (
+    EvaluatedCase,
+    Evaluation,
+    Score,
+    needed,
+    score_of,
+    truth_of,
+)
+from genie_eval.results import total_of
+from genie_tui.cli.output import json_text, safe_line
+from genie_tui.cli.replay import find_id
+from genie_tui.cli.table import TableColumn, laid_out
 
 
 class NothingLabelled(GenieError):
@@ -96,7 +97,7 @@ class _Evaluator:
 
     def _decided(self, past: Past, truth: Mapping[int, str]) -> dict[int, CaseResult]:
         from genie_core.assistant.build import build_reasoner
-        from genie_core.assistant.what_if.run import WhatIf
+        from genie_eval.run import WhatIf
 
         person = self.settings.name or default_name()
         config, prompt = configured(self.options, self.settings, self.locations, past)

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from tests.contract.assisted import KEY, delegates, ignores
 from tests.genie_core.sessions.recorded import Recorded
-from tests.genie_tui.cli.decided_log import LOG
 from tests.limits import scaled
 
+from eval_tests.cli.decided_log import LOG
 from genie_core.assistant.errors import UnknownTemplate, UnreadableTemplate
 from genie_core.assistant.what_if.files import FOLDER, saved
 from genie_core.assistant.what_if.report import Summary, WhatIfReport
@@ -23,10 +23,10 @@ from genie_core.sessions.labels import Label, Labels
 from genie_core.sessions.session import SavedSession
 from genie_core.settings.load import SettingsSource
 from genie_core.settings.model import Settings
+from genie_eval.cli.what_if import INTERRUPTED, NothingDecided, what_if
 from genie_testing.openai import FakeOpenAI
 from genie_testing.turns import Refuse, Stall
 from genie_tui.cli.options import parser
-from genie_tui.cli.what_if import INTERRUPTED, NothingDecided, what_if
 
 pytestmark = pytest.mark.timeout(180)
 

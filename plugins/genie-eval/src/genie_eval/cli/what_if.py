@@ -16,10 +16,7 @@ from genie_core.assistant.config import AssistantConfig, ModelChoice
 from genie_core.assistant.models.registry import choice_in, with_main_model
 from genie_core.assistant.prompts import load_prompt, load_prompt_at
 from genie_core.assistant.secrets import OwnSecrets
-from genie_core.assistant.what_if.cases import RecordedDecisions
-from genie_core.assistant.what_if.files import save
 from genie_core.assistant.what_if.report import WhatIfReport
-from genie_core.assistant.what_if.text import lines
 from genie_core.errors import GenieError
 from genie_core.sessions.labels import Labels
 from genie_core.sessions.replay.player import open_recording
@@ -27,11 +24,14 @@ from genie_core.sessions.session import SavedSession
 from genie_core.settings.load import SettingsSource
 from genie_core.settings.locations import Locations, folder_at
 from genie_core.settings.model import Settings, assistant_config, default_name
+from genie_eval.cases import RecordedDecisions
+from genie_eval.report_files import save
+from genie_eval.report_text import lines
 from genie_tui.cli.output import safe_line
 from genie_tui.cli.replay import find_id
 
 if TYPE_CHECKING:
-    from genie_core.assistant.what_if.run import WhatIf
+    from genie_eval.run import WhatIf
 
 INTERRUPTED: Final = 130
 STOPPED: Final = "it was interrupted"
@@ -84,7 +84,7 @@ def what_if(
     secrets = OwnSecrets(person, locations.secrets, env=env)
     hush()
     from genie_core.assistant.build import build_reasoner
-    from genie_core.assistant.what_if.run import WhatIf
+    from genie_eval.run import WhatIf
 
     factory, model = build_reasoner(config, prompt, secrets, person)
     progress = Progress(problems)

@@ -11,18 +11,17 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from genie_core.assistant.what_if.cases import RecordedDecision, RecordedDecisions
 from genie_core.assistant.what_if.report import (
     CaseResult,
     Comparison,
     WhatIfReport,
-    summarise,
-    total_of,
 )
 from genie_core.errors import summary
 from genie_core.privacy.redaction import mask_known
 from genie_core.reasoner import GroupReasonerFactory
 from genie_core.reasoner.runner import ReasonerRunner
+from genie_eval.cases import RecordedDecision, RecordedDecisions
+from genie_eval.results import case_result, summarise, total_of
 
 AT_ONCE: Final = 4
 """Reasoners that are asked at the same time."""
@@ -125,14 +124,14 @@ class WhatIf:
         except Exception as error:  # noqa: BLE001 - whatever an SDK raises, it is the outcome
             self._failures += 1
             why = mask_known(summary(error))
-            return CaseResult.of(case, None, why or "it failed", wrong=wrong)
+            return case_result(case, None, why or "it failed", wrong=wrong)
         if ruling.spent:
             self._failures = 0
         said = ruling.response
         after = Comparison(
             said.decision.value, said.reason or "", said.query or "", said.receiver or ""
         )
-        return CaseResult.of(case, after, wrong=wrong, spent=ruling.spent)
+        return case_result(case, after, wrong=wrong, spent=ruling.spent)
 
     def _take(self, outcome: CaseResult) -> None:
         self._outcomes.append(outcome)

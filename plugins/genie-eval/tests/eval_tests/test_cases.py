@@ -3,10 +3,9 @@
 from functools import partial
 from pathlib import Path
 
-from tests.genie_core.assistant.recordings import Recording
 from tests.genie_core.room.live_room import Ear, loader, opened
 
-from genie_core.assistant.what_if.cases import RecordedDecisions
+from eval_tests.recordings import Recording
 from genie_core.message import SYSTEM, Message
 from genie_core.reasoner import Decision, Response
 from genie_core.room.protocol.events import (
@@ -16,6 +15,7 @@ from genie_core.room.protocol.events import (
     MessagePosted,
     RunFailed,
 )
+from genie_eval.cases import RecordedDecisions
 
 
 def told(past: RecordedDecisions, owner: str) -> list[tuple[str, str]]:

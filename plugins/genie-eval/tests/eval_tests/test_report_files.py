@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from genie_core.assistant.what_if.files import FOLDER, save, saved
+from genie_core.assistant.what_if.files import FOLDER, saved
 from genie_core.assistant.what_if.report import WhatIfReport
 from genie_core.storage.errors import DiskFailure
+from genie_eval.report_files import save
 
 
 def report(template: str = "fact_check", at: float = 1_790_000_000.0) -> WhatIfReport:

@@ -5,8 +5,8 @@ import re
 from markdown_it import MarkdownIt
 
 from genie_core.assistant.what_if.report import CaseResult, Comparison, Summary, WhatIfReport
-from genie_core.assistant.what_if.text import lines, markdown
 from genie_core.room.protocol.events import Spending
+from genie_eval.report_text import lines, markdown
 
 EVIL = "\x1b[2J<b>bold</b> ![x](http://evil/) [a](b) `code` **strong** # head\n\n---\n> $x$ a_b_"
 

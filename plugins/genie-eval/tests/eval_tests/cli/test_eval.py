@@ -11,9 +11,9 @@ import pytest
 from pydantic_evals import Dataset
 from tests.contract.assisted import KEY, delegates, ignores
 from tests.genie_core.sessions.recorded import Recorded
-from tests.genie_tui.cli.decided_log import LOG as DECIDED
 from tests.limits import scaled
 
+from eval_tests.cli.decided_log import LOG as DECIDED
 from genie_core.assistant.errors import UnknownTemplate
 from genie_core.room.protocol.events import AnyBody, DecisionMade, MessagePosted
 from genie_core.sessions.errors import UnknownSession
@@ -21,9 +21,9 @@ from genie_core.sessions.export.formats import InTheWay
 from genie_core.sessions.labels import Label, Labels
 from genie_core.sessions.session import SavedSession
 from genie_core.settings.load import SettingsSource
+from genie_eval.cli.eval import NothingLabelled, run_eval
 from genie_testing.openai import FakeOpenAI
 from genie_testing.turns import Refuse
-from genie_tui.cli.eval import NothingLabelled, run_eval
 from genie_tui.cli.options import parse, settings_in
 
 pytestmark = pytest.mark.timeout(180)

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from genie_core.assistant.what_if.decisions import (
+from genie_core.assistant.what_if.files import FOLDER, saved
+from genie_core.assistant.what_if.report import CaseResult, Comparison
+from genie_core.storage.errors import DiskFailure
+from genie_eval.decisions import (
     DECISIONS_NAME,
     keep_decisions,
     kept_decisions,
     reasoner_key,
 )
-from genie_core.assistant.what_if.files import FOLDER, saved
-from genie_core.assistant.what_if.report import CaseResult, Comparison
-from genie_core.storage.errors import DiskFailure
 
 KEY = reasoner_key("prompt", "model")
 

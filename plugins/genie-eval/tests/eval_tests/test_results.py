@@ -1,19 +1,17 @@
 """Counting what other reasoners would have decided."""
 
 import msgspec
-from tests.genie_core.assistant.recordings import Recording
 
+from eval_tests.recordings import Recording
 from genie_core.assistant.what_if.report import (
-    TEXT_CHARS,
     CaseResult,
     Comparison,
     Summary,
     WhatIfReport,
-    summarise,
-    total_of,
 )
 from genie_core.room.protocol.events import DecisionMade, FileRef, MessagePosted
 from genie_core.runtime.progress import Usage
+from genie_eval.results import TEXT_CHARS, case_result, summarise, total_of
 
 IGNORE, DELEGATE = Comparison("ignore"), Comparison("delegate", query="q")
 
@@ -63,7 +61,7 @@ def test_a_long_message_is_repeated_in_part_and_one_of_files_named_by_them() -> 
     file = FileRef("a" * 64, "notes.txt", 3)
     seq = room.add(MessagePosted("f", "", "ann", files=(file,)), "ann").seq
     room.add(DecisionMade(seq, "ignore"), "ann")
-    first, second = (CaseResult.of(case, None, "no") for case in room.recalled().cases)
+    first, second = (case_result(case, None, "no") for case in room.recalled().cases)
     assert first.text == "x" * TEXT_CHARS
     assert second.text == "(notes.txt)"
 

@@ -4,16 +4,16 @@ import asyncio
 
 import pytest
 from tests.contract.assisted import KEY, Keys, config, delegates, ignores, served_by
-from tests.genie_core.assistant.recordings import Recording
 from tests.limits import scaled
 
+from eval_tests.recordings import Recording
 from genie_core.assistant.build import build_reasoner
 from genie_core.assistant.config import Budget
 from genie_core.assistant.prompts import load_prompt
 from genie_core.assistant.what_if.report import Comparison, Summary, WhatIfReport
-from genie_core.assistant.what_if.run import AT_ONCE, GIVE_UP_AFTER, WhatIf
 from genie_core.message import Message
 from genie_core.reasoner import Decision, Response
+from genie_eval.run import AT_ONCE, GIVE_UP_AFTER, WhatIf
 from genie_testing import DecideFn, delegate_all, reasoner_factory
 from genie_testing.openai import FakeOpenAI
 from genie_testing.turns import Refuse, Stall

@@ -1,0 +1,1 @@
+"""Reasoners asked about saved rooms: their decisions compared, and measured by labels."""
