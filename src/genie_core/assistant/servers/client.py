@@ -9,10 +9,10 @@ import httpx2
 from fastmcp import Client
 from fastmcp.client.transports import SSETransport, StdioTransport, StreamableHttpTransport
 
+from genie_core.agent.provider.stderr import ErrorLog
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.launch import supervised
 from genie_core.assistant.servers.long_results import LONGEST_MESSAGE, limit_stdio, limited_http
-from genie_core.assistant.servers.stderr import ErrorLog
 
 limit_stdio()
 _logger = logging.getLogger("fastmcp")
@@ -33,7 +33,7 @@ class ProgramTransport(StdioTransport):
     """Starts a program whose standard error goes to the log."""
 
     def __init__(self, server: str) -> None:
-        self._errors = ErrorLog(server)
+        self._errors = ErrorLog(f"tool server {server!r}")
         super().__init__("", [])
 
     @property

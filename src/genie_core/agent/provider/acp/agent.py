@@ -23,7 +23,7 @@ from acp.schema import (
 from pydantic import BaseModel
 
 from genie_core.agent.approval import ApprovalCallback
-from genie_core.agent.base import Agent, AgentInput, AsyncTool, CutAnswer
+from genie_core.agent.base import AgentInput, AsyncTool, CutAnswer
 from genie_core.agent.provider.acp.client import Client
 from genie_core.agent.provider.acp.content import Block, prompt_blocks, summary_of
 from genie_core.agent.provider.acp.errors import AgentProgramFailed
@@ -34,6 +34,7 @@ from genie_core.agent.provider.acp.run import FileAccess, FloodError, Run, usage
 from genie_core.agent.provider.acp.terminals import RunCommand
 from genie_core.agent.provider.acp.tool_server import ToolServer
 from genie_core.agent.provider.acp.transport import LONGEST_LINE
+from genie_core.agent.provider.agent import ProviderAgent
 from genie_core.runtime.agent_options import AgentOptions, owner_command
 from genie_core.runtime.progress import doing, note, spent
 from genie_core.runtime.tasks import start_task
@@ -52,7 +53,7 @@ def _discard(_text: str) -> None:
     """Ignore a piece of text."""
 
 
-class DefaultAgent(Agent):
+class DefaultAgent(ProviderAgent[History]):
     """Answers with an installed program that speaks ACP; its permission requests need approval.
 
     The program works in `folder`, starts with the first run and stays until `mcp()` is left;
@@ -112,18 +113,6 @@ class DefaultAgent(Agent):
         """The id of the program's process and group; 0 if none runs."""
         return self._process.pid if self._process is not None and self._process.running else 0
 
-    def get_serialized(self) -> Any:
-        """Return the latest turns."""
-        return self._history.to_state()
-
-    def get_new_messages(self) -> list[Any]:
-        """Return the turns since the last call, for the journal."""
-        return self._history.take_unsaved()
-
-    def set_serialized(self, state: Any) -> None:
-        """Restore turns; saved lines of other runtimes are left out."""
-        self._history.restore(state)
-
     @asynccontextmanager
     async def mcp(self) -> AsyncIterator["DefaultAgent"]:
         """Keep the program running between runs, and end it and its processes at the end."""
@@ -134,17 +123,9 @@ class DefaultAgent(Agent):
             self._held = False
             await self._close()
 
-    async def run(self, input: AgentInput, callback: ApprovalCallback) -> str:  # noqa: A002 - the contract's name
-        """Answer a query without streaming."""
-        return await self.run_streaming(input, callback, _discard)
-
-    async def run_streaming(
-        self,
-        input: AgentInput,  # noqa: A002 - the contract's name
-        callback: ApprovalCallback,
-        emit: Callable[[str], None],
+    async def _run(
+        self, query: AgentInput, callback: ApprovalCallback, emit: Callable[[str], None] | None
     ) -> str:
-        """Answer a query. A cancelled run stays in the history with its text so far."""
         try:
             process = await self._running()
             await self._continue_session(process)
@@ -152,7 +133,7 @@ class DefaultAgent(Agent):
             capabilities = process.info.agent_capabilities
             command = self._command()
             blocks = await prompt_blocks(
-                input,
+                query,
                 capabilities.prompt_capabilities if capabilities else None,
                 self._program.name,
                 self._before,
@@ -160,7 +141,7 @@ class DefaultAgent(Agent):
             )
             if not command:
                 self._before = []
-            return await self._answer(process, input.query, blocks, callback, emit)
+            return await self._answer(process, query.query, blocks, callback, emit or _discard)
         finally:
             if not self._held:
                 await self._close()

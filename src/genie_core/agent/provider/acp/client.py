@@ -1,7 +1,7 @@
 """The messages of an agent program, and the run or session that each concerns."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, TypeVar
 
 from acp.exceptions import RequestError
@@ -29,6 +29,17 @@ _OF_SESSION: Final = frozenset(
 )
 """Updates that may come between runs."""
 
+_REQUESTS: Final[Mapping[str, tuple[type[Any], Callable[[Run, Any], Awaitable[Any]]]]] = {
+    "fs/read_text_file": (ReadTextFileRequest, Run.read),
+    "fs/write_text_file": (WriteTextFileRequest, Run.write),
+    "terminal/create": (CreateTerminalRequest, Run.create_terminal),
+    "terminal/output": (TerminalOutputRequest, Run.terminal_output),
+    "terminal/wait_for_exit": (WaitForTerminalExitRequest, Run.wait_for_terminal),
+    "terminal/kill": (KillTerminalRequest, Run.kill_terminal),
+    "terminal/release": (ReleaseTerminalRequest, Run.release_terminal),
+}
+"""Requests of a run: their parameters, and the method that answers."""
+
 Params = TypeVar("Params", bound=BaseModel)
 
 
@@ -48,34 +59,15 @@ class Client:
             if method == "session/update":
                 self._update(params)
             return None
-        match method:
-            case "session/request_permission":
-                asked = _parsed(RequestPermissionRequest, _without_bad_options(params))
-                run = self._run_of(asked.session_id)
-                return await run.permit(asked) if run else cancelled()
-            case "fs/read_text_file":
-                reading = _parsed(ReadTextFileRequest, params)
-                return await self._known(reading.session_id).read(reading)
-            case "fs/write_text_file":
-                writing = _parsed(WriteTextFileRequest, params)
-                return await self._known(writing.session_id).write(writing)
-            case "terminal/create":
-                creating = _parsed(CreateTerminalRequest, params)
-                return await self._known(creating.session_id).create_terminal(creating)
-            case "terminal/output":
-                looking = _parsed(TerminalOutputRequest, params)
-                return await self._known(looking.session_id).terminal_output(looking)
-            case "terminal/wait_for_exit":
-                waiting = _parsed(WaitForTerminalExitRequest, params)
-                return await self._known(waiting.session_id).wait_for_terminal(waiting)
-            case "terminal/kill":
-                ending = _parsed(KillTerminalRequest, params)
-                return await self._known(ending.session_id).kill_terminal(ending)
-            case "terminal/release":
-                leaving = _parsed(ReleaseTerminalRequest, params)
-                return await self._known(leaving.session_id).release_terminal(leaving)
-            case _:
-                raise RequestError.method_not_found(method)
+        if method == "session/request_permission":
+            asked = _parsed(RequestPermissionRequest, _without_bad_options(params))
+            run = self._run_of(asked.session_id)
+            return await run.permit(asked) if run else cancelled()
+        if method not in _REQUESTS:
+            raise RequestError.method_not_found(method)
+        kind, answer = _REQUESTS[method]
+        request = _parsed(kind, params)
+        return await answer(self._known(request.session_id), request)
 
     async def call(self, tool: OfferedTool, arguments: dict[str, Any]) -> Any:
         """Make a call of a tool of ours in the run that is in progress. Raises `RequestError`."""

@@ -9,7 +9,6 @@ import shutil
 import signal
 import tempfile
 from asyncio import Task
-from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -28,8 +27,8 @@ from pydantic import BaseModel, ValidationError
 
 from genie_core.agent.provider.acp.errors import AgentProgramFailed, ProgramTrouble
 from genie_core.agent.provider.acp.transport import LONGEST_LINE, LineTransport
+from genie_core.agent.provider.stderr import ErrorLog
 from genie_core.errors import summary
-from genie_core.privacy.redaction import hide_secrets
 from genie_core.runtime.tasks import start_task
 from genie_core.runtime.threads import in_thread
 
@@ -54,9 +53,6 @@ _PASSED: Final = (
 _PASSED_PREFIXES: Final = ("LC_", "XDG_")
 
 _LOGIN_REQUIRED: Final = -32000
-_MOST_LOGGED: Final = 200
-_LONGEST_LOGGED: Final = 400
-_LAST_LINES: Final = 8
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
@@ -150,9 +146,7 @@ class AgentProcess:
         self._process: asyncio.subprocess.Process | None = None
         self._transport: LineTransport | None = None
         self._connection: Connection | None = None
-        self._errors: Task[None] | None = None
-        self._last_lines: deque[str] = deque(maxlen=_LAST_LINES)
-        self._lines = 0
+        self._errors = ErrorLog(f"agent program {program.name}")
         self._killed = False
 
     @property
@@ -253,8 +247,7 @@ class AgentProcess:
             connection, self._connection = self._connection, None
             with suppress(OSError):
                 await connection.close()
-        if self._errors is not None:
-            await _within(END_SECONDS, self._errors)
+        self._errors.close()
         if pipes is not None:
             pipes.close()
             await asyncio.sleep(0)  # for the callbacks that close its pipes
@@ -274,13 +267,12 @@ class AgentProcess:
             raise
         except (OSError, ValueError) as error:
             raise self.program.failed("start", summary(error)) from error
-        assert process.stdin and process.stdout and process.stderr  # noqa: PT018, S101 - they are pipes
+        assert process.stdin and process.stdout  # noqa: PT018, S101 - they are pipes
         name = self.program.name
         self._transport = LineTransport(name, process.stdout, process.stdin, self._longest_line)
         # Its tasks outlive the run that starts it, and must not report to that one.
         empty = contextvars.Context()
         self._connection = empty.run(Connection, self._handler, self._transport)
-        self._errors = start_task(self._read_errors(process.stderr), name=f"stderr of {name}")
 
     async def _execute(
         self, words: Sequence[str], env: dict[str, str]
@@ -292,7 +284,7 @@ class AgentProcess:
             *words,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
+            stderr=self._errors.open(),
             cwd=self.folder,
             env=env,
             start_new_session=True,
@@ -313,26 +305,6 @@ class AgentProcess:
         except ValueError as error:
             raise self.program.failed("sandbox", str(error)) from error
 
-    async def _read_errors(self, stream: asyncio.StreamReader) -> None:
-        """Read standard error to its end, so that the program never blocks; keep a little."""
-        rest = b""
-        while chunk := await stream.read(65_536):
-            *lines, rest = (rest + chunk).split(b"\n")
-            rest = rest[:65_536]
-            for line in lines:
-                self._take(line)
-        self._take(rest)
-
-    def _take(self, line: bytes) -> None:
-        text = line[: 4 * _LONGEST_LOGGED].decode("utf-8", "replace").strip()
-        if not text:
-            return
-        shown = hide_secrets(text)[:_LONGEST_LOGGED]
-        self._last_lines.append(shown)
-        self._lines += 1
-        if self._lines <= _MOST_LOGGED:
-            log.info("agent program %s: %s", self.program.name, shown)
-
     async def _ended(self) -> AgentProgramFailed:
         """Return the error for a connection that broke off."""
         process, transport = self._process, self._transport
@@ -344,13 +316,12 @@ class AgentProcess:
             await _within(END_SECONDS, process.wait())
             code = process.returncode
         self.kill()
-        if self._errors is not None:
-            await _within(END_SECONDS, self._errors)
         how = _exit(code) if code is not None else "it closed its output"
         return self.program.failed("ended", self._with_last_line(how))
 
     def _with_last_line(self, text: str) -> str:
-        return f"{text}; its last words: {self._last_lines[-1]}" if self._last_lines else text
+        last = self._errors.last_line
+        return f"{text}; its last words: {last}" if last else text
 
     def _with_login(self, kind: ProgramTrouble, detail: str) -> str:
         if kind != "login":

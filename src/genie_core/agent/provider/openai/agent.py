@@ -22,7 +22,8 @@ from agents.tracing import get_trace_provider
 from openai import DEFAULT_TIMEOUT, Timeout
 
 from genie_core.agent.approval import ApprovalCallback
-from genie_core.agent.base import Agent, AgentInput, AsyncTool, CutAnswer
+from genie_core.agent.base import AgentInput, AsyncTool, CutAnswer
+from genie_core.agent.provider.agent import ProviderAgent
 from genie_core.agent.provider.compaction import ShortenedHistory
 from genie_core.agent.provider.compaction_summary import Compaction
 from genie_core.agent.provider.failures import would_fail_again
@@ -40,7 +41,7 @@ from genie_core.errors import InvalidSetting
 from genie_core.runtime.model_limits import MAX_TURNS, STALL_TIMEOUT
 
 
-class DefaultAgent(Agent):
+class DefaultAgent(ProviderAgent[OpenAIHistory]):
     """Answers with any model that the SDK supports; every local tool call needs approval.
 
     The system prompt and the user's preferences are sent with each run but are not in the history:
@@ -108,18 +109,6 @@ class DefaultAgent(Agent):
     def runs_side_by_side(self) -> bool:
         return True
 
-    def get_serialized(self) -> Any:
-        """Return the whole conversation with the model."""
-        return self._history.to_state()
-
-    def get_new_messages(self) -> list[Any]:
-        """Return what the conversation gained since the last call, for the journal."""
-        return self._history.take_unsaved()
-
-    def set_serialized(self, state: Any) -> None:
-        """Restore a conversation, or the lines of its journal."""
-        self._history.restore(state)
-
     @asynccontextmanager
     async def mcp(self) -> AsyncIterator["DefaultAgent"]:
         """Keep tool servers running between runs, and close them at the end.
@@ -132,22 +121,6 @@ class DefaultAgent(Agent):
         finally:
             self._kept_open = False
             await self._close()
-
-    async def run(self, input: AgentInput, callback: ApprovalCallback) -> str:  # noqa: A002 - the contract's name
-        """Answer a query without streaming."""
-        return await self._run(input, callback, emit=None)
-
-    async def run_streaming(
-        self,
-        input: AgentInput,  # noqa: A002 - the contract's name
-        callback: ApprovalCallback,
-        emit: Callable[[str], None],
-    ) -> str:
-        """Answer a query, streaming the text.
-
-        A cancelled or failed run stays in the history with its text and tool results so far.
-        """
-        return await self._run(input, callback, emit)
 
     async def _run(
         self, query: AgentInput, callback: ApprovalCallback, emit: Callable[[str], None] | None

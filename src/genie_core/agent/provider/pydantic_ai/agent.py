@@ -33,7 +33,8 @@ from pydantic_ai.toolsets import AbstractToolset
 from pydantic_ai.usage import UsageLimits
 
 from genie_core.agent.approval import ApprovalCallback
-from genie_core.agent.base import Agent, AgentInput, AsyncTool, CutAnswer
+from genie_core.agent.base import AgentInput, AsyncTool, CutAnswer
+from genie_core.agent.provider.agent import ProviderAgent
 from genie_core.agent.provider.compaction_summary import Compaction
 from genie_core.agent.provider.failures import would_fail_again
 from genie_core.agent.provider.instructions import ExtraInstructions, preferring
@@ -67,7 +68,7 @@ log = logging.getLogger(__name__)
 _TOOL_RETRIES = 3
 
 
-class DefaultAgent(Agent):
+class DefaultAgent(ProviderAgent[PydanticHistory]):
     """Answers with any model that pydantic-ai supports; every tool call needs approval.
 
     The system prompt and the user's preferences are sent with each run but are not in the history:
@@ -135,18 +136,6 @@ class DefaultAgent(Agent):
     def runs_side_by_side(self) -> bool:
         return True
 
-    def get_serialized(self) -> Any:
-        """Return the whole conversation with the model."""
-        return self._history.to_state()
-
-    def get_new_messages(self) -> list[Any]:
-        """Return what the conversation gained since the last call, for the journal."""
-        return self._history.take_unsaved()
-
-    def set_serialized(self, state: Any) -> None:
-        """Restore a conversation, or the lines of its journal."""
-        self._history.restore(state)
-
     @asynccontextmanager
     async def mcp(self) -> AsyncIterator["DefaultAgent"]:
         """Keep connections to the model and to opened tool servers until the end.
@@ -160,22 +149,6 @@ class DefaultAgent(Agent):
             for server in self._servers:
                 await close_clients(server)
 
-    async def run(self, input: AgentInput, callback: ApprovalCallback) -> str:  # noqa: A002 - the contract's name
-        """Answer a query without streaming."""
-        return await self._run(input, callback, emit=None)
-
-    async def run_streaming(
-        self,
-        input: AgentInput,  # noqa: A002 - the contract's name
-        callback: ApprovalCallback,
-        emit: Callable[[str], None],
-    ) -> str:
-        """Answer a query, streaming the text if the model can.
-
-        A cancelled run stays in the history with its text and tool results so far.
-        """
-        return await self._run(input, callback, emit if _can_stream(self._model) else None)
-
     async def _run(
         self, query: AgentInput, callback: ApprovalCallback, emit: Callable[[str], None] | None
     ) -> str:
@@ -183,7 +156,7 @@ class DefaultAgent(Agent):
         instructions = await self._instructions(query)
         fork = self._history.fork()
         model = self._watched = self._watched.for_next_run()
-        voice = _Voice(emit) if emit else None
+        voice = _Voice(emit) if emit and _can_stream(self._model) else None
         with capture_run_messages() as messages:
             try:
                 async with self._opened():

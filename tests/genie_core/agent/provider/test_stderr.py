@@ -3,7 +3,7 @@ import os
 
 import pytest
 
-from genie_core.assistant.servers.stderr import LONGEST_LINE, MOST_LINES, ErrorLog
+from genie_core.agent.provider.stderr import LONGEST_LINE, MOST_LINES, ErrorLog
 
 
 def write(errors: ErrorLog, text: str) -> None:
@@ -11,14 +11,14 @@ def write(errors: ErrorLog, text: str) -> None:
 
 
 def texts(caplog: pytest.LogCaptureFixture) -> list[str]:
-    return [record.getMessage() for record in caplog.records if "tool server" in record.msg]
+    return [record.getMessage() for record in caplog.records if record.name.endswith("stderr")]
 
 
 async def test_lines_go_to_the_log_without_what_looks_like_a_key(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO)
-    errors = ErrorLog("git")
+    errors = ErrorLog("tool server 'git'")
     write(errors, "starting\n\nusing sk-0123456789abcdef\nno line ")
     assert errors.last_line == "using [hidden]"
     write(errors, "end")
@@ -33,7 +33,7 @@ async def test_lines_go_to_the_log_without_what_looks_like_a_key(
 
 async def test_however_much_is_written_little_is_kept(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    errors = ErrorLog("git")
+    errors = ErrorLog("tool server 'git'")
     for number in range(MOST_LINES * 2):
         write(errors, f"{number} {'x' * 2000}\n")
         assert errors.last_line.startswith(f"{number} ")
@@ -43,7 +43,7 @@ async def test_however_much_is_written_little_is_kept(caplog: pytest.LogCaptureF
 
 
 async def test_it_can_be_opened_again_and_closed_twice() -> None:
-    errors = ErrorLog("git")
+    errors = ErrorLog("tool server 'git'")
     errors.close()
     write(errors, "one\n")
     assert errors.last_line == "one"

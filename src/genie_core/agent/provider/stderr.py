@@ -1,4 +1,4 @@
-"""Logging the standard error of tool servers, away from the screen."""
+"""Log the standard error of tool servers and agent programs, away from the screen."""
 
 import asyncio
 import logging
@@ -22,11 +22,11 @@ class ErrorLog:
     """A file for a child process to write to, read as it fills.
 
     Reads everything, so that the child never blocks, but keeps a bounded part. Used on one event
-    loop.
+    loop. Each line of the log begins with `name`.
     """
 
-    def __init__(self, server: str) -> None:
-        self._server = server
+    def __init__(self, name: str) -> None:
+        self._name = name
         self._lines = 0
         self._rest = b""
         self._last = ""
@@ -80,6 +80,6 @@ class ErrorLog:
         self._last = hide_secrets(text)[:LONGEST_LINE]
         self._lines += 1
         if self._lines <= MOST_LINES:
-            log.info("tool server %r: %s", self._server, self._last)
+            log.info("%s: %s", self._name, self._last)
         elif self._lines == MOST_LINES + 1:
-            log.info("tool server %r: further output is not logged", self._server)
+            log.info("%s: further output is not logged", self._name)
