@@ -7,7 +7,7 @@ are untrusted.
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -107,24 +107,12 @@ async def is_running(url: str) -> bool:
 
 async def _offers_at(keys: Mapping[str, str]) -> list[ModelOffer]:
     """Return models of the server at `OPENAI_BASE_URL`, which may know chat completions only."""
-    if not (url := keys.get(BASE_URL, "")):
-        return []
-    await in_thread(import_module, "httpx2")  # it takes longer than a frame
-    import httpx2
-
-    offers = list[ModelOffer]()
-    with suppress(httpx2.HTTPError, httpx2.InvalidURL, ModelError, TimeoutError, ValueError):
-        async with (
-            asyncio.timeout(PATIENCE),
-            httpx2.AsyncClient(trust_env=False) as client,
-            client.stream("GET", f"{url.rstrip('/')}/models", headers=_UNCOMPRESSED) as answer,
-        ):
-            # Raw: an answer that is compressed all the same could grow a thousandfold.
-            body = await _whole(answer.aiter_raw()) if answer.is_success else b""
-        for name in _names_in(body)[:MODELS_EACH]:
-            choice = ModelChoice(f"openai-chat:{name}")
+    url, offers = keys.get(BASE_URL, ""), list[ModelOffer]()
+    for name in await _models_at(url) if url else ():
+        choice = ModelChoice(f"openai-chat:{name}")
+        with suppress(ModelError):
             check_model(choice.name, keys)
-            offers.append(ModelOffer(choice, choice.name, f"at {httpx2.URL(url).host}"))
+            offers.append(ModelOffer(choice, choice.name, f"at {urlsplit(url).hostname}"))
     return offers
 
 
@@ -144,11 +132,6 @@ def offers_for(keys: Mapping[str, str]) -> list[ModelOffer]:
 
 
 async def _offers_of(server: Local) -> list[ModelOffer]:
-    try:
-        async with asyncio.timeout(PATIENCE):
-            answer = await _get_models(server.port)
-    except (OSError, TimeoutError, ValueError):
-        return []
     address = f"http://{LOOPBACK}:{server.port}/v1"
     usual = address == OLLAMA_LOCAL_URL and server.provider == "ollama"
     why = f"runs here, on port {server.port}"
@@ -158,47 +141,32 @@ async def _offers_of(server: Local) -> list[ModelOffer]:
             f"{name} ({server.label})",
             why,
         )
-        for name in _names_in(answer)[:MODELS_EACH]
+        for name in await _models_at(address)
     ]
 
 
-async def _get_models(port: int) -> bytes:
-    """Request the list of models. Raises `ValueError` or `OSError`.
+async def _models_at(url: str) -> list[str]:
+    """Return the first chat models that a server lists; none if it does not answer as one."""
+    if not await is_running(url):
+        return []
+    await in_thread(import_module, "httpx2")  # it takes longer than a frame
+    import httpx2
 
-    Uses HTTP/1.0, so that the answer comes unchunked and ends with the connection.
-    """
-    reader, writer = await asyncio.open_connection(LOOPBACK, port, limit=_LONGEST_ANSWER)
-    try:
-        host = f"Host: {LOOPBACK}:{port}"
-        writer.write(
-            f"GET /v1/models HTTP/1.0\r\n{host}\r\nAccept: application/json\r\n\r\n".encode()
-        )
-        await writer.drain()
-        try:
-            head = await reader.readuntil(b"\r\n\r\n")
-        except (asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
-            raise ValueError("not an HTTP response") from error
-        parts = head.split(b" ", 2)
-        if not head.startswith(b"HTTP/1.") or len(parts) < 3 or parts[1] != b"200":
-            raise ValueError("refused")
-        return await _whole(_pieces(reader))
-    finally:
-        writer.transport.abort()
-
-
-async def _pieces(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
-    while piece := await reader.read(_LONGEST_ANSWER):
-        yield piece
-
-
-async def _whole(pieces: AsyncIterator[bytes]) -> bytes:
-    """Return an answer. Raises `ValueError` for one that is too long."""
     body = b""
-    async for piece in pieces:
-        body += piece
-        if len(body) > _LONGEST_ANSWER:
-            raise ValueError("too long")
-    return body
+    try:
+        async with (
+            asyncio.timeout(PATIENCE),
+            httpx2.AsyncClient(trust_env=False) as client,
+            client.stream("GET", f"{url.rstrip('/')}/models", headers=_UNCOMPRESSED) as answer,
+        ):
+            # Raw: an answer that is compressed all the same could grow a thousandfold.
+            async for piece in answer.aiter_raw():
+                body += piece
+                if len(body) > _LONGEST_ANSWER:
+                    return []
+    except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError, ValueError):
+        return []
+    return _names_in(body)[:MODELS_EACH] if answer.is_success else []
 
 
 def _names_in(answer: bytes) -> list[str]:
