@@ -25,8 +25,10 @@ from genie_core.settings.locations import Locations
 COMMANDS: Final = "genie.commands"
 
 _HOMES: Final = {
+    "acp": "genie-bridges",
     "cast": "genie-record",
     "eval": "genie-eval",
+    "mcp": "genie-bridges",
     "replay --reasoner": "genie-eval",
     "sessions import": "genie-import",
     "svg": "genie-record",

@@ -285,7 +285,7 @@ def test_what_can_not_be_used_at_all_is_one_line(
 
 def test_it_loads_no_screen() -> None:
     code = (
-        "import sys, genie_tui.cli.main, genie_tui.cli.mcp, genie_core.room.mcp.server;"
+        "import sys, genie_tui.cli.main, genie_bridges.cli.mcp, genie_bridges.mcp.server;"
         "sys.exit(' '.join({'textual', 'pydantic_ai', 'openai', 'agents'} & set(sys.modules)) or 0)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=scaled(60), env=ENV)

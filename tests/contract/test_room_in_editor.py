@@ -526,7 +526,7 @@ def test_what_can_not_be_used_at_all_is_one_line(
 
 def test_it_loads_no_screen() -> None:
     code = (
-        "import sys, genie_tui.cli.main, genie_tui.cli.acp, genie_core.room.acp.stdio;"
+        "import sys, genie_tui.cli.main, genie_bridges.cli.acp, genie_bridges.acp.stdio;"
         "sys.exit(' '.join({'textual', 'pydantic_ai', 'openai', 'agents'} & set(sys.modules)) or 0)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=scaled(60), env=ENV)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from tests.docs.pages import DOCS, one_line, rows
 
-from genie_core.room.mcp.member import LONGEST_WAIT, MOST_LINES, SEARCHED, AgentMember
-from genie_core.room.mcp.messages import MOST_CHARS
-from genie_core.room.mcp.server import INSTRUCTIONS, build_server
+from genie_bridges.mcp.member import LONGEST_WAIT, MOST_LINES, SEARCHED, AgentMember
+from genie_bridges.mcp.messages import MOST_CHARS
+from genie_bridges.mcp.server import INSTRUCTIONS, build_server
 from genie_core.room.open.opener import agent_opener
 from genie_core.room.protocol.limits import AGENT_BURST, AGENT_PER_MINUTE, AGENT_TURNS
 from genie_core.settings.locations import Locations

@@ -6,9 +6,9 @@ import shlex
 
 from tests.docs.pages import DOCS, one_line
 
-from genie_core.room.acp.agent import HISTORY
-from genie_core.room.acp.prompts import QUOTED
-from genie_core.room.acp.updates import ALWAYS, options_for
+from genie_bridges.acp.agent import HISTORY
+from genie_bridges.acp.prompts import QUOTED
+from genie_bridges.acp.updates import ALWAYS, options_for
 from genie_core.room.engine.effects import ToolEffects
 from genie_core.room.open.visit import LEAVING
 from genie_tui.cli.options import parse

@@ -11,10 +11,10 @@ from rich.style import Style
 from tests.docs.sample_log import ANN, START
 from tests.surfaces.sample import sample
 
+from genie_bridges.acp.updates import end_line, is_line, line_of, outcome_line, quoted, title_of
+from genie_bridges.mcp import messages as mcp
 from genie_core.assistant.tools.chat.rooms import search_saved_rooms
-from genie_core.room.acp.updates import end_line, is_line, line_of, outcome_line, quoted, title_of
 from genie_core.room.engine.context import missing
-from genie_core.room.mcp import messages as mcp
 from genie_core.room.protocol.events import ApprovalResolved, Event
 from genie_core.room.state.private import PrivateReader
 from genie_core.room.state.room_state import RoomState

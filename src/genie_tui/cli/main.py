@@ -150,10 +150,6 @@ def _run(options: argparse.Namespace) -> int:
             from genie_tui.cli.invite import print_invite
 
             return print_invite(options.id, locations, sys.stdout)
-        case "mcp":
-            from genie_tui.cli.mcp import run_mcp
-
-            return run_mcp(options, source, locations)
         case "say":
             from genie_tui.cli.plain.say import run_say
 
@@ -166,10 +162,6 @@ def _run(options: argparse.Namespace) -> int:
             from genie_tui.cli.web import run_web
 
             return run_web(options, locations, sys.stdout, sys.stderr)
-        case "acp":
-            from genie_tui.cli.acp import run_acp
-
-            return run_acp(options, source, locations)
         case "id":
             from genie_tui.cli.identity import show_identity
 

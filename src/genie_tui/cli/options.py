@@ -146,7 +146,6 @@ _USED: Final[Mapping[str, frozenset[str]]] = {
     "id": frozenset({"name"}),
     "invite": _NONE,
     "keys": frozenset({"keymap"}),
-    "mcp": frozenset({"name", "workspace", "local"}),
     "restore": frozenset({"name"}),
     "secrets": _NONE,
     "serve": frozenset({"port"}),
@@ -574,17 +573,6 @@ def _add_commands(add: AddPart) -> None:
     invite.add_argument("id", metavar="ID", nargs="?", default="", help=_ID_HELP)
     invite.set_defaults(command="invite")
 
-    mcp = add("mcp", "join a room as an agent: an MCP server on standard input and output")
-    add_settings(mcp, "mcp")
-    mcp.add_argument(
-        "way",
-        metavar="INVITE",
-        nargs="+",
-        help="what the host gave you; on the host's own machine :PORT does, too. The agent has a key "
-        "of its own under its --name, and attaches files of --workspace (default: the current folder)",
-    )
-    mcp.set_defaults(command="mcp")
-
     web = add("web", "serve a page on which guests join a room in a browser")
     web.formatter_class = argparse.RawDescriptionHelpFormatter
     web.epilog = _WEB_HELP
@@ -618,17 +606,6 @@ def _add_commands(add: AddPart) -> None:
     web.add_argument("--certificate", metavar="FILE", help="serve it with TLS: a PEM file")
     web.add_argument("--key", metavar="FILE", help="the key of the certificate: a PEM file")
     web.set_defaults(command="web")
-
-    acp = add("acp", "join a room from your editor: an ACP agent on standard input and output")
-    add_settings(acp, "acp")
-    acp.add_argument(
-        "way",
-        metavar="INVITE",
-        nargs="+",
-        help="as for join; you are the same member as there",
-    )
-    acp.add_argument("--guest", action="store_true", help="bring no engine; the host's answers")
-    acp.set_defaults(command="acp")
 
     doctor = add(
         "doctor", "check terminal, folders, key, network, agents, tool servers, model and port"

@@ -19,13 +19,13 @@ from tests.genie_core.room.live_room import (
     tool_user,
 )
 
+from genie_bridges.mcp import member as module
+from genie_bridges.mcp.member import AgentMember, NotPosted
+from genie_bridges.mcp.messages import MOST_CHARS, Line, text_of
 from genie_core.room.client.connection import RoomConnection
 from genie_core.room.client.events import Delivery, Notice
 from genie_core.room.client.handshake import ClientHandshake
 from genie_core.room.client.model import Answer, ConnectionState, ConnectionStatus
-from genie_core.room.mcp import member as module
-from genie_core.room.mcp.member import AgentMember, NotPosted
-from genie_core.room.mcp.messages import MOST_CHARS, Line, text_of
 from genie_core.room.open import visit
 from genie_core.room.open.opener import RoomOpener, agent_opener
 from genie_core.room.open.requests import NewRoom, ResumeRoom
@@ -174,7 +174,7 @@ async def test_a_result_has_so_many_characters(tmp_path: Path) -> None:
 async def test_a_message_longer_than_a_result_is_cut(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("genie_core.room.mcp.messages.MOST_CHARS", 200)
+    monkeypatch.setattr("genie_bridges.mcp.messages.MOST_CHARS", 200)
     async with hosted(tmp_path) as (ann, ear):
         await recorded(ear, ann, "x" * 1_000, "short")
         async with bot(ann, tmp_path) as agent:

@@ -53,8 +53,8 @@ def run_acp(options: argparse.Namespace, source: SettingsSource, locations: Loca
 
 
 async def _serve(opening: JoinRoom, opener: RoomOpener, folder: Path | None) -> None:
-    from genie_core.room.acp.agent import RoomAgent
-    from genie_core.room.acp.stdio import serve_stdio
+    from genie_bridges.acp.agent import RoomAgent
+    from genie_bridges.acp.stdio import serve_stdio
 
     loop, told = asyncio.get_running_loop(), asyncio.Event()
     for number in SIGNALS:

@@ -9,8 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from genie_bridges.mcp.member import AgentMember
 from genie_core.errors import GenieError
-from genie_core.room.mcp.member import AgentMember
 from genie_core.room.open.opener import agent_opener
 from genie_core.room.security.invite import looks_like_invite, read_invite
 from genie_core.runtime.tasks import start_task
@@ -55,7 +55,7 @@ def run_mcp(options: argparse.Namespace, source: SettingsSource, locations: Loca
 
 async def _serve(member: AgentMember) -> None:
     """Serve, and leave the room in the end."""
-    from genie_core.room.mcp.server import build_server
+    from genie_bridges.mcp.server import build_server
 
     loop, told = asyncio.get_running_loop(), asyncio.Event()
     for number in SIGNALS:

@@ -26,12 +26,9 @@ from acp.schema import (
     StopReason,
 )
 
-from genie_core import __version__
-from genie_core.errors import GenieError
-from genie_core.privacy.redaction import mask_known
-from genie_core.room.acp.outbox import Outbox, Update
-from genie_core.room.acp.prompts import Block, PromptFile, read_prompt
-from genie_core.room.acp.updates import (
+from genie_bridges.acp.outbox import Outbox, Update
+from genie_bridges.acp.prompts import Block, PromptFile, read_prompt
+from genie_bridges.acp.updates import (
     ANSWERS,
     call_ended,
     call_resolved,
@@ -45,6 +42,9 @@ from genie_core.room.acp.updates import (
     question_about,
     quoted,
 )
+from genie_core import __version__
+from genie_core.errors import GenieError
+from genie_core.privacy.redaction import mask_known
 from genie_core.room.client.events import (
     ContinuationsChanged,
     EventsRecorded,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.genie_core.room.founded import founded
 
-from genie_core.room.acp.updates import (
+from genie_bridges.acp.updates import (
     call_content,
     code_span,
     fenced,

@@ -10,7 +10,7 @@ from acp.helpers import (
     text_block,
 )
 
-from genie_core.room.acp.prompts import Block, UnusablePrompt, read_prompt
+from genie_bridges.acp.prompts import Block, UnusablePrompt, read_prompt
 
 
 @pytest.mark.parametrize(

@@ -9,18 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from genie_core.assistant.tools.files.workspace import AccessRefused, Workspace, is_unlisted
-from genie_core.errors import GenieError
-from genie_core.privacy.redaction import mask_known
-from genie_core.room.client.events import (
-    ContinuationsChanged,
-    EventsRecorded,
-    MessageRejected,
-    RoomEvent,
-)
-from genie_core.room.client.model import ConnectionState, ConnectionStatus
-from genie_core.room.files.transfer import Direction, Transfer
-from genie_core.room.mcp.messages import (
+from genie_bridges.mcp.messages import (
     Line,
     Member,
     Page,
@@ -32,6 +21,17 @@ from genie_core.room.mcp.messages import (
     line_of,
     member_of,
 )
+from genie_core.assistant.tools.files.workspace import AccessRefused, Workspace, is_unlisted
+from genie_core.errors import GenieError
+from genie_core.privacy.redaction import mask_known
+from genie_core.room.client.events import (
+    ContinuationsChanged,
+    EventsRecorded,
+    MessageRejected,
+    RoomEvent,
+)
+from genie_core.room.client.model import ConnectionState, ConnectionStatus
+from genie_core.room.files.transfer import Direction, Transfer
 from genie_core.room.open.opener import RoomOpener
 from genie_core.room.open.requests import JoinRoom
 from genie_core.room.open.visit import RoomVisit

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from genie_core.room.acp import outbox as module
-from genie_core.room.acp.outbox import Outbox
-from genie_core.room.acp.updates import call_ended
+from genie_bridges.acp import outbox as module
+from genie_bridges.acp.outbox import Outbox
+from genie_bridges.acp.updates import call_ended
 from genie_core.runtime.tasks import start_task
 
 

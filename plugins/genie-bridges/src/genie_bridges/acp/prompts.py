@@ -18,8 +18,8 @@ from acp.schema import (
     TextResourceContents,
 )
 
+from genie_bridges.acp.updates import fenced
 from genie_core.errors import GenieError
-from genie_core.room.acp.updates import fenced
 from genie_core.storage.filenames import safe_name
 
 Block: TypeAlias = (

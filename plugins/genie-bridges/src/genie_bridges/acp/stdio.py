@@ -10,8 +10,8 @@ from typing import Final, cast
 from acp.core import DEFAULT_STDIO_BUFFER_LIMIT_BYTES, run_agent
 from acp.interfaces import Agent
 
+from genie_bridges.acp.agent import RoomAgent
 from genie_core.errors import GenieError
-from genie_core.room.acp.agent import RoomAgent
 from genie_core.runtime.tasks import start_task
 
 logger = logging.getLogger(__name__)

@@ -9,11 +9,11 @@ from mcp.server.mcpserver.exceptions import ResourceError, ToolError
 from mcp.types import ToolAnnotations
 from pydantic import Field
 
+from genie_bridges.mcp.member import LONGEST_WAIT, MOST_LINES, AgentMember
+from genie_bridges.mcp.messages import text_of
 from genie_core import __version__
 from genie_core.errors import GenieError
 from genie_core.privacy.redaction import mask_known
-from genie_core.room.mcp.member import LONGEST_WAIT, MOST_LINES, AgentMember
-from genie_core.room.mcp.messages import text_of
 from genie_core.room.protocol.limits import AGENT_BURST, AGENT_PER_MINUTE, AGENT_TURNS
 from genie_core.text.safe import visible_line
 
