@@ -9,11 +9,11 @@ import asyncio
 import shutil
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from operator import itemgetter
-from typing import Final, TypeAlias
+from typing import Final
 
 from genie_core.errors import GenieError
 from genie_core.room.client.events import ContinuationsChanged, Notice, OnEvent
@@ -28,9 +28,9 @@ from genie_core.room.open.requests import (
     ResumeRoom,
 )
 from genie_core.room.open.route import LOOK, ask_host, ask_signer
+from genie_core.room.open.watch import AskSigner, NetworkWatch, claims
 from genie_core.room.protocol.events import HostStarted
 from genie_core.room.protocol.frames import MOST_PRESENT, Challenge
-from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.security.founding import continued_room
 from genie_core.room.security.signing import is_signed
 from genie_core.room.state.continuations import may_be_continued
@@ -44,7 +44,6 @@ from genie_core.room.view.continuations import (
     is_back,
     was_continued,
 )
-from genie_core.runtime.tasks import start_task
 from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.fork import link_files
 from genie_core.sessions.session import SavedSession
@@ -64,9 +63,6 @@ MOST: Final = 8
 
 MOST_DECLINED: Final = 64
 """How many rooms a copy knows that its person need not be asked about again."""
-
-AskSigner: TypeAlias = Callable[[str, HostRecord, Sequence[str], str], Awaitable[Claim | None]]
-AnnouncedRooms: TypeAlias = Callable[[], Iterable[Announcement]]
 
 
 class CannotContinue(GenieError):
@@ -186,11 +182,9 @@ async def _answering(
     since: float,
     ask: AskSigner,
 ) -> list[Continuation]:
-    asked = (ask(each.deed.room, each.deed, each.addresses, key) for each in announced)
-    claims = await asyncio.gather(*asked)
     found = (
-        proven(state, each.deed.room, each.addresses, claim, key, since)
-        for each, claim in zip(announced, claims, strict=True)
+        proven(state, deed.room, where, claim, key, since)
+        for deed, where, claim in await claims(ask, key, [(a.deed, a.addresses) for a in announced])
     )
     return [each for each in found if each is not None]
 
@@ -241,13 +235,12 @@ def _is_continued(challenge: Challenge) -> bool:
     )
 
 
-class Continuations:
+class Continuations(NetworkWatch[Announcement]):
     """Reports in which rooms members continue one whose host is away.
 
-    `state` returns the room, `key` is this person's. Rooms that the person `declined` are left out;
-    `keep` notes a further one on disk. While the host is here, a notice tells once of each room
-    beside this one: of the room that this one continues, and a person who `hosts` also of those that
-    continue this one.
+    Rooms that the person `declined` are left out; `keep` notes a further one on disk. While the host
+    is here, a notice tells once of each room beside this one: of the room that this one continues,
+    and a person who `hosts` also of those that continue this one.
     """
 
     def __init__(
@@ -261,22 +254,14 @@ class Continuations:
         *,
         hosts: bool = False,
     ) -> None:
-        self._state = state
-        self._emit = on_event
-        self._key = key
+        super().__init__(state, on_event, key, ask)
         self._hosts = hosts
         self._declined = set(declined)
         self._keep = keep
-        self._ask = ask
-        self._news = asyncio.Event()
         self._since: float | None = None
         self._checked: list[Announcement] = []
         self._next = 0.0
         self._told: tuple[Continuation, ...] = ()
-
-    def note(self) -> None:
-        """Check again, since the network changed."""
-        self._news.set()
 
     def connection_changed(self, status: ConnectionStatus) -> None:
         """Note whether the host is here."""
@@ -291,33 +276,14 @@ class Continuations:
         self._declined.add(room)
         self._keep(room)
 
-    @asynccontextmanager
-    async def watched(self, announced: AnnouncedRooms) -> AsyncIterator[None]:
-        """Check what is `announced` while the host is away and the block runs."""
-        watch = start_task(self._watch(announced), name="continuations")
-        try:
-            yield
-        finally:
-            watch.cancel()
-            await asyncio.wait([watch])
-
-    async def _watch(self, announced: AnnouncedRooms) -> None:
-        while True:
-            self._news.clear()
-            wait = await self._look(announced)
-            with suppress(TimeoutError):
-                async with asyncio.timeout(wait):
-                    await self._news.wait()
-
-    async def _look(self, announced: AnnouncedRooms) -> float | None:
-        """Check once; return the seconds until the next time, None if something must change."""
+    async def _look(self, announced: Sequence[Announcement]) -> float | None:
         since, state = self._since, self._state()
         if since is None:
             self._tell(())
-            return await self._look_beside(state, list(announced()))
+            return await self._look_beside(state, announced)
         if (left := AWAY - (time.time() - since)) > 0:
             return left
-        rooms = self._undeclined(candidates(state, announced()))
+        rooms = self._undeclined(candidates(state, announced))
         if left := self._left(rooms):
             return left
         found = await _answering(state, rooms, self._key, since, self._ask)

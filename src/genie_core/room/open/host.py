@@ -17,12 +17,13 @@ from genie_core.room.client.handshake import ClientHandshake
 from genie_core.room.client.model import PendingMessage, Severity
 from genie_core.room.discovery.browser import Browser
 from genie_core.room.files.sync import FileSync
-from genie_core.room.open.conflicts import Announced, HostConflicts, above_host, with_records
+from genie_core.room.open.conflicts import HostConflicts, above_host, with_records
 from genie_core.room.open.continuation import Continuations
 from genie_core.room.open.files import blobs_of
 from genie_core.room.open.profile import Profile, engine_config, engine_for, private_arguments_in
 from genie_core.room.open.route import ask_signer
 from genie_core.room.open.saved_room import make_own, open_held
+from genie_core.room.open.watch import Announced
 from genie_core.room.participant.config import RoomConfig
 from genie_core.room.participant.presence import (
     PASSES_NAME,

@@ -25,7 +25,6 @@ from genie_core.room.discovery.interfaces import reachable_hosts
 from genie_core.room.files.sync import FileSync
 from genie_core.room.files.transfer import files_of
 from genie_core.room.open.conflicts import (
-    Announced,
     HostConflicts,
     above_host,
     answering_above,
@@ -38,6 +37,7 @@ from genie_core.room.open.profile import Profile, engine_config, engine_for
 from genie_core.room.open.requests import JoinRoom, RejoinRoom
 from genie_core.room.open.route import Route, ask_signer, browser_for, places, route_back, route_of
 from genie_core.room.open.saved_room import open_held
+from genie_core.room.open.watch import Announced
 from genie_core.room.participant.config import RoomConfig
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.address import Address
