@@ -12,7 +12,7 @@ from typing import Final
 
 from genie_core.errors import GenieError
 from genie_core.room.client.connection import RoomConnection
-from genie_core.room.client.events import Notice, OnEvent, RoomEvent
+from genie_core.room.client.events import Deliver, Notice, OnEvent, RoomEvent
 from genie_core.room.client.handshake import ClientHandshake
 from genie_core.room.client.model import (
     ConnectionState,
@@ -21,7 +21,9 @@ from genie_core.room.client.model import (
     PendingReport,
     Severity,
 )
+from genie_core.room.discovery.browser import Browser
 from genie_core.room.discovery.interfaces import reachable_hosts
+from genie_core.room.engine.config import EngineConfig
 from genie_core.room.files.sync import FileSync
 from genie_core.room.files.transfer import files_of
 from genie_core.room.open.conflicts import (
@@ -239,7 +241,8 @@ class JoinContext:
     `lent` is the copy that another terminal of theirs has open, `drafted` are the files of their
     draft. `apart`: keep the new copy separate from others of the same id. `host` is the pin of a
     host just found, `found` that of one whom the copy followed before it was cut. `better` is the
-    record of a host who answers and comes before the one that was dialled.
+    record of a host who answers and comes before the one that was dialled. A `guest` brings no
+    engine.
     """
 
     saved: SavedSession | None = None
@@ -255,6 +258,7 @@ class JoinContext:
     host: str = ""
     found: str = ""
     better: HostRecord | None = None
+    guest: bool = False
 
     @property
     def room(self) -> str:
@@ -277,69 +281,56 @@ class JoinContext:
 
 
 class RoomJoiner:
-    """Joins rooms for one person."""
+    """Joins rooms for one person; each stays open until its `resources` are closed."""
 
-    def __init__(self, person: Profile) -> None:
+    def __init__(self, person: Profile, on_event: OnEvent, resources: AsyncExitStack) -> None:
         self._person = person
         self._copies = Copies(person)
+        self._on_event = on_event
+        self._resources = resources
 
-    async def join(self, way: JoinRoom, on_event: OnEvent, resources: AsyncExitStack) -> JoinedRoom:
+    async def join(self, way: JoinRoom) -> JoinedRoom:
         """Join by an invite or address."""
-        found = route_of(way.way)
-        if found.title or found.wanted:
-            on_event(Notice(Severity.INFO, await asyncio.to_thread(self._copies.about, found)))
+        route, context = route_of(way.way), JoinContext(guest=way.guest)
+        if route.title or route.wanted:
+            self._notify(Severity.INFO, await asyncio.to_thread(self._copies.about, route))
         try:
-            return await self._visit(found, JoinContext(), on_event, resources, guest=way.guest)
+            return await self._attempt(route, context)
         except (KnownRoom, SessionInUse) as error:
-            await resources.aclose()
+            await self._resources.aclose()
             try:
                 known = await asyncio.to_thread(self._copies.met, error)
             except OtherHost:
                 if not way.separate:
                     raise
-                fresh = JoinContext(apart=True)
-                return await self._visit(found, fresh, on_event, resources, guest=way.guest)
+                return await self._attempt(route, JoinContext(apart=True, guest=way.guest))
             if known is None:  # it was removed in this very moment
                 raise
-            return await self._return(
-                found, known, JoinContext(), on_event, resources, guest=way.guest
-            )
+            return await self._return(route, known, JoinContext(guest=way.guest))
 
-    async def rejoin(
-        self, way: RejoinRoom, on_event: OnEvent, resources: AsyncExitStack
-    ) -> JoinedRoom:
+    async def rejoin(self, way: RejoinRoom) -> JoinedRoom:
         """Join again from a copy."""
         saved = await asyncio.to_thread(self._person.catalog.find, way.id)
-        found = await asyncio.to_thread(self._way_back, saved, way)
-        visitor = RoomJoiner(self._person.called(saved.metadata.name))
-        context = JoinContext(unsent=way.unsent, patient=way.patient, host=way.pin)
+        route = await asyncio.to_thread(self._route_back, saved, way)
+        person = self._person.called(saved.metadata.name)
+        joiner = RoomJoiner(person, self._on_event, self._resources)
+        context = JoinContext(unsent=way.unsent, patient=way.patient, host=way.pin, guest=way.guest)
         try:
-            return await visitor._return(
-                found, saved, context, on_event, resources, guest=way.guest
-            )
+            return await joiner._return(route, saved, context)
         except Unreachable:
-            if found.whereabouts:
+            if route.whereabouts:
                 raise
             raise NowhereHosted(saved) from None
 
-    def _way_back(self, saved: SavedSession, way: RejoinRoom) -> Route:
+    def _route_back(self, saved: SavedSession, way: RejoinRoom) -> Route:
         """Return addresses to try; a room this person hosted is elsewhere unless open here."""
         was_here = saved.metadata.kind == "hosted" and self._person.catalog.holder(saved.id) is None
         if not was_here:
             return route_back(saved, way.addresses, way.pin)
-        found = route_back(saved, way.addresses, way.pin) if way.addresses else Route(())
-        return replace(found, anywhere=not self._person.settings.local)
+        route = route_back(saved, way.addresses, way.pin) if way.addresses else Route(())
+        return replace(route, anywhere=not self._person.settings.local)
 
-    async def _return(
-        self,
-        way: Route,
-        saved: SavedSession,
-        context: JoinContext,
-        on_event: OnEvent,
-        resources: AsyncExitStack,
-        *,
-        guest: bool,
-    ) -> JoinedRoom:
+    async def _return(self, route: Route, saved: SavedSession, context: JoinContext) -> JoinedRoom:
         """Continue a copy; if the host's log diverges, continue from the common prefix.
 
         If a host who comes first answers, too, continue there.
@@ -347,158 +338,176 @@ class RoomJoiner:
         failed: GenieError
         for _ in range(MAX_PARTINGS):
             try:
-                await _open_copy(saved, context, resources)
-                return await self._visit(way, context, on_event, resources, guest=guest)
+                await _open_copy(saved, context, self._resources)
+                return await self._attempt(route, context)
             except SessionInUse:
-                context.lent, context.wanted = saved, saved.metadata.id
-                await resources.aclose()
-                on_event(Notice(Severity.WARNING, ELSEWHERE))
-                return await self._visit(way, context, on_event, resources, guest=True)
+                context.lent, context.wanted, context.guest = saved, saved.metadata.id, True
+                await self._resources.aclose()
+                self._notify(Severity.WARNING, ELSEWHERE)
+                return await self._attempt(route, context)
             except OtherHost as error:
                 if context.better is None:
                     raise
                 failed, better, context.better = error, context.better, None
-                await resources.aclose()
-                on_event(Notice(Severity.INFO, BETTER.format(host=visible_line(better.host))))
-                way = Route(tuple(places(better.addresses, better.pin)))
+                await self._resources.aclose()
+                self._notify(Severity.INFO, BETTER.format(host=visible_line(better.host)))
+                route = Route(tuple(places(better.addresses, better.pin)))
             except Diverged as error:
                 failed = parted = error
-                await resources.aclose()
+                await self._resources.aclose()
                 saved, context.bequest = await asyncio.to_thread(self._copies.part, saved, parted)
-                on_event(Notice(Severity.WARNING, _told(context.bequest, saved)))
+                self._notify(Severity.WARNING, _parted(context.bequest, saved))
         raise failed
 
-    async def _visit(
-        self,
-        way: Route,
-        context: JoinContext,
-        on_event: OnEvent,
-        resources: AsyncExitStack,
-        *,
-        guest: bool,
-    ) -> JoinedRoom:
-        person = self._person
-        place: asyncio.Future[SavedSession] = asyncio.get_running_loop().create_future()
-        copy = LogCopy(lambda problem: on_event(Notice(Severity.WARNING, problem)))
-        second, is_agent = context.lent is not None, person.kind == "agent"
-        guest = guest or is_agent
+    async def _attempt(self, route: Route, context: JoinContext) -> JoinedRoom:
+        attempt = JoinAttempt(self._person, route, context, self._on_event)
+        return await attempt.run(self._resources)
+
+    def _notify(self, severity: Severity, text: str) -> None:
+        self._on_event(Notice(severity, text))
+
+
+class JoinAttempt:
+    """One attempt to join a room by a route, with a copy of it or without."""
+
+    def __init__(
+        self, person: Profile, route: Route, context: JoinContext, on_event: OnEvent
+    ) -> None:
+        self._person = person
+        self._copies = Copies(person)
+        self._route = route
+        self._context = context
+        self._on_event = on_event
+        self._is_agent = person.kind == "agent"
+        self._is_second = context.lent is not None
+        self._is_guest = context.guest or self._is_agent
+        loop = asyncio.get_running_loop()
+        self._place: asyncio.Future[SavedSession] = loop.create_future()
+        self._copy = LogCopy(lambda problem: on_event(Notice(Severity.WARNING, problem)))
         lent = blobs_of(context.lent) if context.lent is not None else None
-        files = FileSync(lent, read_only=second)
-        identity, certificate = await asyncio.gather(person.identity(), person.certificate())
-        joined: JoinedRoom
-        hosts: KnownHosts
+        self._files = FileSync(lent, read_only=self._is_second)
+        self._browser: Browser | None = None
+        self._identity: Identity
+        self._certificate: Certificate
+        self._hosts: KnownHosts
+        self._conflicts: HostConflicts
+        self._continuations: Continuations
+        self._dialer: Dialer
+        self._joined: JoinedRoom
 
-        def meet(claim: Claim, addresses: Sequence[str]) -> None:
-            if joined.connection.state is ConnectionState.ONLINE and hosts.outranks(claim):
-                joined.give_way(MOVED, addresses, claim.pin)
-
-        def announced() -> Announced:
-            return browser.found(joined.state.room) if browser is not None else ()
-
-        def rival_hosts() -> Announced:
-            return with_records(announced(), above_host(joined.state, context.records(joined)))
-
-        rivals = HostConflicts(lambda: joined.state, on_event, identity.key, ask_signer, meet)
-        declined = context.saved.metadata.declined if context.saved is not None else ()
-        continuations = Continuations(
-            lambda: joined.state,
-            on_event,
-            identity.key,
-            declined,
-            lambda room: noted_as_declined(place.result(), room),
+    async def run(self, resources: AsyncExitStack) -> JoinedRoom:
+        """Join the room; what it needs stays open until `resources` are closed."""
+        await self._load(resources)
+        self._joined = joined = JoinedRoom(
+            self._person.name, self._hear, await self._config(resources)
         )
+        await self._restore(joined)
+        await self._start(joined)
+        self._dialer.room = joined.id
+        await resources.enter_async_context(self._conflicts.watched(self._other_hosts))
+        if self._is_second:
+            return joined
+        if self._browser is not None:
+            watch = self._continuations.watched(self._browser.rooms.values)
+            await resources.enter_async_context(watch)
+        async with leaving_unless_done(joined):
+            await self._keep_copy(joined, resources)
+        return joined
 
-        def network_changed() -> None:
-            rivals.note()
-            continuations.note()
-
-        def hear(event: RoomEvent) -> None:
-            on_event(event)
-            if isinstance(event, ConnectionStatus):
-                continuations.connection_changed(event)
-
-        preferences = await person.preferences()
-        browser = await browser_for(
-            way,
+    async def _load(self, resources: AsyncExitStack) -> None:
+        """Load the person's keys, and prepare to find hosts of the room."""
+        person, context = self._person, self._context
+        self._identity, self._certificate = await asyncio.gather(
+            person.identity(), person.certificate()
+        )
+        key = self._identity.key
+        declined = context.saved.metadata.declined if context.saved is not None else ()
+        self._conflicts = HostConflicts(self._state, self._on_event, key, ask_signer, self._meet)
+        self._continuations = Continuations(
+            self._state,
+            self._on_event,
+            key,
+            declined,
+            lambda room: noted_as_declined(self._place.result(), room),
+        )
+        self._browser = await browser_for(
+            self._route,
             context.room,
             resources,
-            network_changed,
-            lambda announced: is_candidate(joined.state, announced),
+            self._network_changed,
+            lambda announced: is_candidate(self._state(), announced),
         )
-        seeker = Dialer(
-            way.whereabouts,
+        self._dialer = Dialer(
+            self._route.whereabouts,
             tls_connect,
             room=context.room,
-            find=browser.find if browser is not None else None,
-            trusts=lambda deed: can_host(joined.state, deed),
+            find=self._browser.find if self._browser is not None else None,
+            trusts=lambda record: can_host(self._state(), record),
         )
 
-        async def accepts(claim: Claim) -> bool:
-            if not hosts.follows(claim):
-                seeker.forget(claim.pin)
-                return False
-            known = with_records(announced(), context.records(joined))
-            context.better = await answering_above(hosts, claim, known, identity.key)
-            if context.better is not None:
-                seeker.learn(context.better)
-                seeker.pass_over()
-                return False
-            hosts.accepts(claim)
-            context.host = context.found = claim.pin
-            seeker.approve()
-            return True
-
-        opened = context.opened
-        last = opened.log.last if opened is not None else None
+    async def _config(self, resources: AsyncExitStack) -> RoomConfig:
+        person, place, dialer = self._person, self._place, self._dialer
+        guest, owns_copy = self._is_guest, not self._is_second
         engine = engine_config(
             person,
             None if guest else engine_for(person, place),
             reload=None if guest else lambda model: engine_for(person.answering_with(model), place),
         )
-        who = ClientHandshake(
-            person.name,
-            identity,
-            context.device,
-            engine=not guest,
-            agent=engine.label,
-            room=context.room,
-            ticket=way.ticket,
-            recognises=None if context.room or context.apart else self._copies.has,
-            accepts=accepts,
-            kind=person.kind,
-            digest=way.wanted,
-        )
-        plan = RoomConfig(
-            lambda deliver: RoomConnection(
-                seeker,
-                deliver,
-                who,
-                since=last.seq if last is not None else 0,
-                mark=event_mark(last) if last is not None else 0,
-                patient=context.patient,
-                space=None if second else copy.space,
-            ),
+        return RoomConfig(
+            partial(self._connect, engine),
             resources.aclose,
             engine,
-            keep=None if second else copy.keep,
-            past=copy.read,
-            library=files,
-            deed=None if second or is_agent else lambda: self._deed(identity, certificate, joined),
-            learn=seeker.learn,
-            preferences=preferences,
-            claim=lambda: hosts.claim,
+            keep=self._copy.keep if owns_copy else None,
+            past=self._copy.read,
+            library=self._files,
+            deed=self._host_record if owns_copy and not self._is_agent else None,
+            learn=dialer.learn,
+            preferences=await person.preferences(),
+            claim=lambda: self._hosts.claim,
             note_seen=lambda seq: place.result().note_seen(seq) if place.done() else None,
             saved=lambda: place.result().id if place.done() else "",
-            decline=None if second else continuations.decline,
+            decline=self._continuations.decline if owns_copy else None,
             grace=person.settings.grace,
         )
-        joined = JoinedRoom(person.name, hear, plan)
+
+    def _connect(self, engine: EngineConfig, deliver: Deliver) -> RoomConnection:
+        person, context, opened = self._person, self._context, self._context.opened
+        last = opened.log.last if opened is not None else None
+        who = ClientHandshake(
+            person.name,
+            self._identity,
+            context.device,
+            engine=not self._is_guest,
+            agent=engine.label,
+            room=context.room,
+            ticket=self._route.ticket,
+            recognises=None if context.room or context.apart else self._copies.has,
+            accepts=self._accepts,
+            kind=person.kind,
+            digest=self._route.wanted,
+        )
+        return RoomConnection(
+            self._dialer,
+            deliver,
+            who,
+            since=last.seq if last is not None else 0,
+            mark=event_mark(last) if last is not None else 0,
+            patient=context.patient,
+            space=None if self._is_second else self._copy.space,
+        )
+
+    async def _restore(self, joined: JoinedRoom) -> None:
+        """Take in the copy, and what an earlier session has not sent."""
+        context, opened = self._context, self._context.opened
         if opened is not None:
             joined.replay(opened.events, opened.base.room())
             joined.restore_reports(context.unrecorded, opened.events)
-        hosts = await self._known_hosts(context, lambda: joined.state, way.wanted)
+        self._hosts = await self._known_hosts()
         joined.recover(context.bequest)
         joined.restore_messages(context.unsent)
+
+    async def _start(self, joined: JoinedRoom) -> None:
+        context = self._context
         try:
             await joined.start()
         except OtherHost as error:
@@ -508,87 +517,118 @@ class RoomJoiner:
             if known is None:
                 raise UnfoundedRoom(error.room) from None
             raise other_host(known) from None
-        seeker.room = joined.id
-        await resources.enter_async_context(rivals.watched(rival_hosts))
-        if second:
-            return joined
-        if browser is not None:
-            await resources.enter_async_context(continuations.watched(browser.rooms.values))
-        async with leaving_unless_done(joined):
-            if context.saved is None:
-                await self._note_continued(joined, on_event)
-            saved = await self._settle_in(joined, context, hosts, resources)
-            if context.opened is not None:
-                copy.attach(context.opened.log)
-            resources.push_async_callback(copy.aclose)
-            files.open(await open_store(saved, _files_to_keep(context, joined)))
-            resources.push_async_callback(_note_visit, saved, joined, seeker)
-            await _note_visit(saved, joined, seeker)
-            place.set_result(saved)
-        return joined
 
-    async def _note_continued(self, joined: JoinedRoom, on_event: OnEvent) -> None:
+    async def _keep_copy(self, joined: JoinedRoom, resources: AsyncExitStack) -> None:
+        """Keep a copy of the room from now on; the first visit creates its folder."""
+        context = self._context
+        if context.saved is None:
+            await self._note_continued(joined)
+            saved = await self._new_copy(joined, resources)
+        else:
+            saved = context.saved
+        if context.opened is not None:
+            self._copy.attach(context.opened.log)
+        resources.push_async_callback(self._copy.aclose)
+        self._files.open(await open_store(saved, _files_to_keep(context, joined)))
+        resources.push_async_callback(_note_visit, saved, joined, self._dialer)
+        await _note_visit(saved, joined, self._dialer)
+        self._place.set_result(saved)
+
+    async def _note_continued(self, joined: JoinedRoom) -> None:
         """Say that a new room goes on from one of which a copy is here."""
         before = continued_room(joined.state.founding)
         copy = await asyncio.to_thread(lambda: next(self._copies.of(before), None))
         if copy is not None:
             text = GOES_ON.format(title=copy.metadata.shown_title, id=copy.id)
-            on_event(Notice(Severity.INFO, text))
+            self._on_event(Notice(Severity.INFO, text))
 
-    async def _known_hosts(
-        self, context: JoinContext, live: Callable[[], RoomState], wanted: str
-    ) -> KnownHosts:
+    async def _new_copy(self, joined: JoinedRoom, resources: AsyncExitStack) -> SavedSession:
+        """Create the folder of a copy.
+
+        Raises:
+            KnownRoom: another terminal has just created one, maybe at another host.
+        """
+        hosts, context = self._hosts, self._context
+        apart = apart_by(hosts.pin) if context.apart else ""
+        make = partial(self._person.catalog.copy_of, pin=hosts.pin, apart=apart)
+        saved = await asyncio.to_thread(make, joined.id, joined.title, joined.name, time.time())
+        if saved.metadata.pin != hosts.pin:
+            claim = hosts.claim
+            challenge = claim.challenge if claim is not None else None
+            raise KnownRoom(joined.id, hosts.pin, claim.key if claim else "", challenge)
+        await _open_copy(saved, context, resources)
+        return saved
+
+    # -- hosts
+
+    def _state(self) -> RoomState:
+        return self._joined.state
+
+    async def _known_hosts(self) -> KnownHosts:
         """Decide which hosts to follow: those in the copy, and those learned later."""
+        context, live = self._context, self._state
         if context.saved is not None:
             hosts = known_hosts_of(context.saved, live, context.host)
             hosts.found = context.found
             return hosts
         if context.lent is None:
-            return KnownHosts(live, first=True, wanted=wanted)
+            return KnownHosts(live, first=True, wanted=self._route.wanted)
         known = await asyncio.to_thread(known_state, context.lent)
         return known_hosts_of(context.lent, lambda: live() if live().head >= known.head else known)
 
-    async def _settle_in(
-        self,
-        joined: JoinedRoom,
-        context: JoinContext,
-        met: KnownHosts,
-        resources: AsyncExitStack,
-    ) -> SavedSession:
-        """Return the folder of the own copy, created on the first visit.
+    async def _accepts(self, claim: Claim) -> bool:
+        """Whether to join at the host that makes this claim; note one who comes before it."""
+        hosts, context, dialer = self._hosts, self._context, self._dialer
+        if not hosts.follows(claim):
+            dialer.forget(claim.pin)
+            return False
+        known = with_records(self._announced(), context.records(self._joined))
+        context.better = await answering_above(hosts, claim, known, self._identity.key)
+        if context.better is not None:
+            dialer.learn(context.better)
+            dialer.pass_over()
+            return False
+        hosts.accepts(claim)
+        context.host = context.found = claim.pin
+        dialer.approve()
+        return True
 
-        Raises:
-            KnownRoom: another terminal has just created one, maybe at another host.
-        """
-        if context.saved is None:
-            make = partial(
-                self._person.catalog.copy_of,
-                pin=met.pin,
-                apart=apart_by(met.pin) if context.apart else "",
-            )
-            saved = await asyncio.to_thread(make, joined.id, joined.title, joined.name, time.time())
-            if saved.metadata.pin != met.pin:
-                claim = met.claim
-                challenge = claim.challenge if claim is not None else None
-                raise KnownRoom(joined.id, met.pin, claim.key if claim else "", challenge)
-            await _open_copy(saved, context, resources)
-            return saved
-        return context.saved
+    def _announced(self) -> Announced:
+        return self._browser.found(self._state().room) if self._browser is not None else ()
 
-    def _deed(self, identity: Identity, certificate: Certificate, joined: JoinedRoom) -> HostRecord:
+    def _other_hosts(self) -> Announced:
+        records = above_host(self._state(), self._context.records(self._joined))
+        return with_records(self._announced(), records)
+
+    def _meet(self, claim: Claim, addresses: Sequence[str]) -> None:
+        """Give way to a host who is right."""
+        is_online = self._joined.connection.state is ConnectionState.ONLINE
+        if is_online and self._hosts.outranks(claim):
+            self._joined.give_way(MOVED, addresses, claim.pin)
+
+    def _network_changed(self) -> None:
+        self._conflicts.note()
+        self._continuations.note()
+
+    def _hear(self, event: RoomEvent) -> None:
+        self._on_event(event)
+        if isinstance(event, ConnectionStatus):
+            self._continuations.connection_changed(event)
+
+    def _host_record(self) -> HostRecord:
         """Return this person's record for hosting the room."""
         port = first_free_port(self._person)
         return sign_host_record(
-            identity,
-            room=joined.id,
-            host=joined.name,
-            pin=certificate.pin,
+            self._identity,
+            room=self._joined.id,
+            host=self._joined.name,
+            pin=self._certificate.pin,
             addresses=tuple(str(Address(host, port)) for host in reachable_hosts()),
             at=time.time(),
         )
 
 
-def _told(bequest: Sequence[Event], saved: SavedSession) -> str:
+def _parted(bequest: Sequence[Event], saved: SavedSession) -> str:
     kept = f"your copy as it was is kept beside it, as {saved.id}~1 or the next number"
     if bequest:
         return (
@@ -617,10 +657,10 @@ def _records(saved: SavedSession | None, joined: JoinedRoom) -> tuple[HostRecord
     return tuple(ranked[-MOST_RECORDS:])
 
 
-async def _note_visit(saved: SavedSession, joined: JoinedRoom, seeker: Dialer) -> None:
+async def _note_visit(saved: SavedSession, joined: JoinedRoom, dialer: Dialer) -> None:
     """Save the room's address for the next visit."""
-    current = seeker.current
-    known = [str(each.address) for each in seeker.known if current and each.pin == current.pin]
+    current = dialer.current
+    known = [str(each.address) for each in dialer.known if current and each.pin == current.pin]
     await asyncio.to_thread(
         saved.update,
         kind="joined",

@@ -200,7 +200,7 @@ class RoomOpener:
         if copy is not None:
             again = RejoinRoom(copy.id, guest=opening.guest)
             return await self._rejoin(again, on_event, resources)
-        return await RoomJoiner(self._person).join(opening, on_event, resources)
+        return await RoomJoiner(self._person, on_event, resources).join(opening)
 
     async def _offer_to_continue(
         self, saved: SavedSession, opening: ResumeRoom, error: GenieError
@@ -216,7 +216,7 @@ class RoomOpener:
     ) -> JoinedRoom:
         """Join again from a copy; if no host answers, offer the rooms in which members continue it."""
         try:
-            return await RoomJoiner(self._person).rejoin(opening, on_event, resources)
+            return await RoomJoiner(self._person, on_event, resources).rejoin(opening)
         except (Unreachable, NowhereHosted, NowhereToLook) as error:
             await resources.aclose()
             saved = await asyncio.to_thread(self._person.catalog.find, opening.id)
@@ -275,7 +275,7 @@ class RoomOpener:
             unsent=together(opening.unsent, kept.unsent),
         )
         try:
-            joined = await RoomJoiner(self._person).rejoin(again, on_event, resources)
+            joined = await RoomJoiner(self._person, on_event, resources).rejoin(again)
         except BaseException:
             await resources.aclose()
             if is_new:
