@@ -1,18 +1,18 @@
 """Check a session for damage. Locks and changes nothing."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from genie_core.room.protocol.events import UnreadableEvent
 from genie_core.room.state.room_state import RoomState
-from genie_core.sessions.errors import DamagedSession, NewerVersion, about, check_ordinary
+from genie_core.sessions.errors import DamagedSession, NewerVersion, about
 from genie_core.sessions.labels import LABELS_NAME, Labels
 from genie_core.sessions.lock import holder
-from genie_core.sessions.log.format import Damages, LoggedEvent, fitting
-from genie_core.sessions.log.index import scan_all
+from genie_core.sessions.log.format import AllDamages, fitting
+from genie_core.sessions.log.reader import logged
 from genie_core.sessions.metadata import SessionMetadata, read_metadata
 from genie_core.sessions.session import LOG_NAME, METADATA_NAME
 from genie_core.storage.blobs import BLOBS_NAME, BlobStore, fault
@@ -25,24 +25,6 @@ MOST_REMARKS: Final = 5
 
 
 TO_BE_CUT: Final = "the last line is unfinished: --repair, or the next opening, cuts {} off"
-
-
-class AllDamages(Damages):
-    """Damages that list every damaged line."""
-
-    def line(self, number: int, why: str) -> None:
-        """Record a damaged line."""
-        self.damaged += 1
-        self.lines.append((number, why))
-
-    def other(self, problem: str) -> None:
-        """Record another problem."""
-        self.others.append(problem)
-
-    def told(self, torn: str = TO_BE_CUT) -> list[str]:
-        """Return all problems, one line each."""
-        lines = [f"line {number} is damaged: {why}" for number, why in self.lines]
-        return [*self._holes(), *lines, *self.others, *self._torn(torn)]
 
 
 @dataclass(slots=True)
@@ -120,14 +102,17 @@ def doubts_told(state: RoomState) -> list[str]:
     reasons: dict[str, list[int]] = {}
     for seq, why in state.doubts.items():
         reasons.setdefault(why, []).append(seq)
-    told = []
-    for why, seqs in reasons.items():
-        more = f" and {len(seqs) - MOST_REMARKS:,} more" if len(seqs) > MOST_REMARKS else ""
-        which = ", ".join(f"{seq:,}" for seq in seqs[:MOST_REMARKS]) + more
-        told.append(
-            f"not proven in the log: {counted(len(seqs), 'entry', 'entries')} ({which}): {why}"
-        )
-    return told
+    return [
+        f"not proven in the log: {counted(len(seqs), 'entry', 'entries')} ({_first(seqs)}): {why}"
+        for why, seqs in reasons.items()
+    ]
+
+
+def _first(numbers: Sequence[int]) -> str:
+    """List the first numbers, and count the others."""
+    more = len(numbers) - MOST_REMARKS
+    named = ", ".join(f"{number:,}" for number in numbers[:MOST_REMARKS])
+    return f"{named} and {more:,} more" if more > 0 else named
 
 
 def read_log(path: Path) -> CheckedLog:
@@ -138,24 +123,16 @@ def read_log(path: Path) -> CheckedLog:
         DiskFailure: it can't be read.
     """
     found, damages, contradictions = CheckedLog(), AllDamages(), AllDamages()
-    for each in scanned(path, damages):
+    for each in logged(path, damages):
         if isinstance(each.event.body, UnreadableEvent) and not each.lost:
             found.blank[each.event.body.why] += 1
         event = fitting(found.state, each.event, contradictions)
         found.first_at = found.first_at or event.at
         found.last_at = max(found.last_at, event.at)
-    found.problems = [*damages.told(), *contradictions.told()]
-    found.broken = bool(damages.told())
+    problems = damages.told(TO_BE_CUT)
+    found.problems = [*problems, *contradictions.told()]
+    found.broken = bool(problems)
     return found
-
-
-def scanned(path: Path, damages: Damages) -> Iterator[LoggedEvent]:
-    """Yield a log's events and losses; raises as `read_log` does."""
-    with disk_access("read", path):
-        if path.exists():
-            check_ordinary(path)
-            with path.open("rb") as log:
-                yield from scan_all(log.fileno(), damages)
 
 
 def _said(error: StorageError, folder: Path) -> str:
@@ -176,8 +153,7 @@ def _check_metadata(folder: Path, checkup: Checkup) -> None:
 
 def _tell_blank(checkup: Checkup, log: CheckedLog) -> None:
     for why, count in log.blank.most_common(MOST_REMARKS):
-        events = "1 event" if count == 1 else f"{count:,} events"
-        checkup.remarks.append(f"{events} can't be shown: {why}")
+        checkup.remarks.append(f"{counted(count, 'event')} can't be shown: {why}")
 
 
 def _compare(checkup: Checkup, state: RoomState) -> None:
@@ -194,9 +170,8 @@ def _compare(checkup: Checkup, state: RoomState) -> None:
                 f"{METADATA_NAME} tells of {said:,} {what}, and the log has {real:,}"
             )
     if metadata.head and metadata.head < state.head:
-        behind = state.head - metadata.head
-        events = "1 event" if behind == 1 else f"{behind:,} events"
-        checkup.remarks.append(f"{METADATA_NAME} is behind the log, by {events}")
+        behind = counted(state.head - metadata.head, "event")
+        checkup.remarks.append(f"{METADATA_NAME} is behind the log, by {behind}")
 
 
 def _check_other_files(folder: Path) -> Iterator[str]:
@@ -217,9 +192,7 @@ def _check_other_files(folder: Path) -> Iterator[str]:
 def _damage(content: bytes, *, lines: bool) -> str:
     if lines:  # an unfinished last line was never acknowledged
         damaged = decode_journal(content[: content.rfind(b"\n") + 1]).damaged
-        more = f" and {len(damaged) - MOST_REMARKS:,} more" if len(damaged) > MOST_REMARKS else ""
-        which = ", ".join(map(str, damaged[:MOST_REMARKS])) + more
-        return f"line {which}" if damaged else ""
+        return f"line {_first(damaged)}" if damaged else ""
     try:
         decode_value(content)
     except ValueError as error:
@@ -228,21 +201,26 @@ def _damage(content: bytes, *, lines: bool) -> str:
 
 
 def _check_files(folder: Path, checkup: Checkup, state: RoomState) -> None:
-    store = BlobStore(folder / BLOBS_NAME)
-    here, missing = store.digests(), 0
-    for digest, file in state.files.items():
-        if digest not in here:
-            missing += 1
-            continue
-        checkup.files += 1
-        path = store.path(digest)
-        with disk_access("read", path):
-            why = fault(path, digest, file.size, here[digest])
-        if why:
-            checkup.spoilt.append(digest)
-            checkup.problems.append(f"the file {digest[:12]}… is damaged: {why}")
+    here = BlobStore(folder / BLOBS_NAME).digests()
+    damaged = damaged_files(folder, state)
+    checkup.spoilt = list(damaged)
+    checkup.problems += damaged.values()
+    checkup.files = len(state.files.keys() & here.keys())
+    missing = len(state.files) - checkup.files
     if missing:
-        files = "1 file is" if missing == 1 else f"{missing:,} files are"
-        text = f"{files} not on this machine"
+        text = f"{counted(missing, 'file is', 'files are')} not on this machine"
         hosted = checkup.metadata is not None and checkup.metadata.kind == "hosted"
         (checkup.problems if hosted else checkup.remarks).append(text)
+
+
+def damaged_files(folder: Path, state: RoomState) -> dict[str, str]:
+    """Return the attached files that are not as messages sign them, and why, by digest. Blocks."""
+    store = BlobStore(folder / BLOBS_NAME)
+    here, found = store.digests(), {}
+    for digest in state.files.keys() & here.keys():
+        path = store.path(digest)
+        with disk_access("read", path):
+            why = fault(path, digest, state.files[digest].size, here[digest])
+        if why:
+            found[digest] = f"the file {digest[:12]}… is damaged: {why}"
+    return found

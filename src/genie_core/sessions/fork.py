@@ -11,10 +11,9 @@ import msgspec
 from genie_core.room.protocol.events import Copied
 from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.catalog import Catalog, staged
-from genie_core.sessions.errors import NoSuchEvent, check_ordinary
+from genie_core.sessions.errors import NoSuchEvent
 from genie_core.sessions.labels import LABELS_NAME, Labels
-from genie_core.sessions.log.format import Damages, encode_line, fitting
-from genie_core.sessions.log.index import scan_all
+from genie_core.sessions.log.reader import copy_log
 from genie_core.sessions.metadata import TITLE_CHARS, SessionMetadata, one_line, summary_of
 from genie_core.sessions.session import LOG_NAME, WITHHELD_NAME, SavedSession
 from genie_core.sessions.view_state import read_view, write_view
@@ -89,21 +88,11 @@ def continued(catalog: Catalog, saved: SavedSession, now: float) -> SavedSession
 
 
 def _copy_log(saved: SavedSession, target: Path, at: int | None) -> RoomState:
-    """Write the log up to an event, with placeholders for lost ones; return the state there."""
-    state, damages = RoomState(), Damages()
+    """Copy the log up to an event; return the state there."""
     with disk_access("read", saved.log_path):
         if not saved.log_path.exists():
             raise NoSuchEvent(saved.id, at or 1, 0)
-        check_ordinary(saved.log_path)
-        with saved.log_path.open("rb") as log, os.fdopen(create_file(target), "wb") as out:
-            for found in scan_all(log.fileno(), damages):
-                fitting(state, found.event, damages)
-                line = os.pread(log.fileno(), found.end - found.start, found.start)
-                out.write(encode_line(found.event) if found.lost else line)
-                if found.event.seq == at:
-                    break
-            out.flush()
-            sync_data(out.fileno())
+        state, _lost = copy_log(saved.log_path, target, at)
     if state.head != at and (at is not None or not state.head):
         raise NoSuchEvent(saved.id, at or 1, state.head)
     return state

@@ -2,20 +2,19 @@
 
 import os
 import shutil
-from collections import Counter
 from pathlib import Path
 
 from genie_core.datastore import path_name
 from genie_core.room.protocol.codec import whole_text
 from genie_core.sessions.catalog import APART
-from genie_core.sessions.check import CheckedLog, examine, scanned
+from genie_core.sessions.check import CheckedLog, examine
 from genie_core.sessions.lock import hold
-from genie_core.sessions.log.format import Damages, encode_line
 from genie_core.sessions.log.index import INDEX_NAME
+from genie_core.sessions.log.reader import copy_log
 from genie_core.sessions.log.writer import EventLog
 from genie_core.sessions.metadata import SessionMetadata, one_line, summary_of
 from genie_core.sessions.session import LOG_NAME, METADATA_NAME, SavedSession
-from genie_core.storage.atomic import create_file, sync_data, sync_folder
+from genie_core.storage.atomic import sync_folder
 from genie_core.storage.blobs import BLOBS_NAME, BlobStore
 from genie_core.storage.errors import disk_access
 
@@ -47,9 +46,10 @@ def repair(folder: Path) -> list[str]:
 def _repair_log(folder: Path) -> list[str]:
     path, repaired = folder / LOG_NAME, folder / f"{LOG_NAME}.new"
     with disk_access("write", repaired):
-        kept, lost = _write_repaired(path, repaired)
+        repaired.unlink(missing_ok=True)
+        state, lost = copy_log(path, repaired)
         backup = replace_log(folder, repaired)
-    events = f"events kept: {kept:,}, lost: {lost:,}"
+    events = f"events kept: {state.head - lost:,}, lost: {lost:,}"
     return [f"{LOG_NAME} was repaired ({events}); the original is {backup.name}"]
 
 
@@ -77,23 +77,6 @@ def update_metadata(folder: Path) -> list[str]:
     if checkup.log is None:
         return []
     return _repair_metadata(folder, checkup.metadata, checkup.log)
-
-
-def _write_repaired(path: Path, repaired: Path) -> tuple[int, int]:
-    """Write the log in order, with placeholders; return the numbers of kept and lost events."""
-    repaired.unlink(missing_ok=True)
-    descriptor = create_file(repaired)
-    count = Counter[bool]()
-    with os.fdopen(descriptor, "wb") as out, path.open("rb") as log:
-        for entry in scanned(path, Damages()):
-            count[entry.lost] += 1
-            if entry.lost:
-                out.write(encode_line(entry.event))
-            else:
-                out.write(os.pread(log.fileno(), entry.end - entry.start, entry.start))
-        out.flush()
-        sync_data(out.fileno())
-    return count[False], count[True]
 
 
 def _repair_metadata(folder: Path, metadata: SessionMetadata | None, log: CheckedLog) -> list[str]:

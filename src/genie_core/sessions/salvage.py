@@ -17,20 +17,20 @@ from genie_core.room.protocol.events import ROOM, Event, UnreadableEvent
 from genie_core.room.security.chain import link_of
 from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.catalog import staged
-from genie_core.sessions.check import AllDamages, doubts_told, read_log
+from genie_core.sessions.check import doubts_told, read_log
 from genie_core.sessions.errors import AlreadySaved, NotSalvaged
 from genie_core.sessions.export.importing import put_session
 from genie_core.sessions.lock import hold
-from genie_core.sessions.log.bad_sectors import Hole, read_pieces
 from genie_core.sessions.log.format import (
-    LINE_BYTES,
     LOST,
     MAX_GAP,
+    AllDamages,
     Damaged,
     decode_line,
     encode_line,
     fitting,
 )
+from genie_core.sessions.log.lines import lines_of
 from genie_core.sessions.metadata import SessionMetadata, one_line, read_metadata
 from genie_core.sessions.repair import replace_log, update_metadata
 from genie_core.sessions.session import LOG_NAME, METADATA_NAME, SavedSession
@@ -180,8 +180,8 @@ class _Pieces:
         self._files.append((path, source))
         try:
             with path.open("rb") as file:
-                for start, line in _lines(file.fileno()):
-                    self._note(start, line)
+                for line in lines_of(file.fileno()):
+                    self._note(line.start, line.data)
         except OSError as error:
             self.problems.append(f"{path} can't be read to its end: {reason(error)}")
 
@@ -314,24 +314,6 @@ def _files_in(source: Path) -> Iterator[Path]:
         return
     found = [each for each in source.rglob("*") if each.is_file() and not each.is_symlink()]
     yield from sorted(found, key=lambda path: (path.name != LOG_NAME, path))
-
-
-def _lines(descriptor: int) -> Iterator[tuple[int, bytes]]:
-    """Yield lines with their places, without line feeds; parts of longer ones are left out."""
-    rest, start = b"", 0
-    for data in read_pieces(descriptor, 0):
-        if isinstance(data, Hole):
-            yield start, rest
-            rest, start = b"", data.end
-            continue
-        *lines, rest = (rest + data).split(b"\n")
-        for line in lines:
-            yield start, line
-            start += len(line) + 1
-        if len(rest) > LINE_BYTES:
-            start += len(rest)
-            rest = b""
-    yield start, rest
 
 
 def _events_in(line: bytes) -> Iterator[tuple[Event, int, int]]:

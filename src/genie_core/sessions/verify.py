@@ -17,11 +17,10 @@ from genie_core.room.security.signing import reported, wrote
 from genie_core.room.state.proofs import NO_MESSAGE
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.signatures import EntrySignature, signature_in
-from genie_core.sessions.check import AllDamages, scanned
-from genie_core.sessions.log.format import fitting
+from genie_core.sessions.check import damaged_files
+from genie_core.sessions.log.format import AllDamages, fitting
+from genie_core.sessions.log.reader import logged
 from genie_core.sessions.session import LOG_NAME
-from genie_core.storage.blobs import BLOBS_NAME, BlobStore, fault
-from genie_core.storage.errors import disk_access
 
 NOT_FOUNDED: Final = "the room was not founded by then, and no known key signed it"
 
@@ -73,7 +72,7 @@ def verify_session(folder: Path) -> Verification:
     """
     found, state = Verification(), RoomState()
     damages, contradictions = AllDamages(), AllDamages()
-    for each in scanned(folder / LOG_NAME, damages):
+    for each in logged(folder / LOG_NAME, damages):
         signature = signature_in(state, each.event)
         was_founded = state.founding is not None
         event = fitting(state, each.event, contradictions)
@@ -81,7 +80,11 @@ def verify_session(folder: Path) -> Verification:
     damages.torn = 0
     found.room, found.title, found.entries = state.room, state.title, state.head
     found.signers = _named(found.signers, state)
-    found.problems += [*damages.told(), *contradictions.told(), *_bad_files(folder, state)]
+    found.problems += [
+        *damages.told(),
+        *contradictions.told(),
+        *damaged_files(folder, state).values(),
+    ]
     return found
 
 
@@ -143,15 +146,3 @@ def _named(signers: dict[tuple[str, str], int], state: RoomState) -> dict[tuple[
         signer = name or by_key or state.owner_of(key) or "", key
         named[signer] = named.get(signer, 0) + count
     return named
-
-
-def _bad_files(folder: Path, state: RoomState) -> list[str]:
-    """Say which attached files are here and not what the messages sign."""
-    store = BlobStore(folder / BLOBS_NAME)
-    here, bad = store.digests(), []
-    for digest, file in state.files.items():
-        if digest in here:
-            with disk_access("read", store.path(digest)):
-                why = fault(store.path(digest), digest, file.size, here[digest])
-            bad += [f"the file {digest[:12]}… is damaged: {why}"] if why else []
-    return bad

@@ -31,7 +31,8 @@ from genie_core.sessions.export.jsonl import PIECE
 from genie_core.sessions.export.parcel import Parcel, open_parcel
 from genie_core.sessions.labels import LABELS_NAME, Labels
 from genie_core.sessions.lock import in_turn
-from genie_core.sessions.log.format import LINE_BYTES, LogScan
+from genie_core.sessions.log.format import LogScan
+from genie_core.sessions.log.lines import LINE_BYTES, lines_of
 from genie_core.sessions.log.reader import LogReader
 from genie_core.sessions.metadata import SessionMetadata
 from genie_core.sessions.session import LOG_NAME, SavedSession
@@ -184,17 +185,15 @@ class _Import:
 
     def _survey(self) -> LogScan:
         """Read the log, limiting memory."""
-        scan, lost, read = LogScan(ordered=True), 0, 0
+        scan, lost = LogScan(ordered=True), 0
         with (self._folder / LOG_NAME).open("rb") as file:
-            while data := file.read(PIECE):
-                read += len(data)
-                for found in scan.feed(data):
-                    lost += found.lost
-                    if lost > scan.lines + LOST:
-                        raise self._refusal("most of its log is missing")
+            for line in lines_of(file.fileno()):
+                lost += sum(found.lost for found in scan.take(line))
+                if lost > scan.lines + LOST:
+                    raise self._refusal("most of its log is missing")
                 if 2 * scan.damages.damaged > scan.lines + LOST:
                     raise self._refusal("most of its log is damaged")
-                if read - scan.intact > LINE_BYTES:
+                if line.end - line.start > LINE_BYTES:
                     raise self._refusal(f"a line of its log is over {LINE_BYTES:,} bytes long")
         return scan
 

@@ -4,31 +4,31 @@ Any JSON tool can read it. Lines with a wrong checksum are not trusted; placehol
 lost events, so that sequence numbers have no gaps.
 """
 
-import zlib
+import sys
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
-from typing import Final
+from typing import ClassVar, Final
+from zlib import crc32
 
 import msgspec
 
 from genie_core.room.protocol.codec import flaw
 from genie_core.room.protocol.events import ROOM, Event, UnreadableEvent
 from genie_core.room.state.room_state import IllegalEvent, RoomState
+from genie_core.sessions.log.lines import Line, split_lines
+from genie_core.text.format import counted
 
 MAX_GAP: Final = 100_000
 """How many more events than lines may be lost; a larger gap is itself damage."""
 
 MAX_LOST_LAST: Final = 10_000
 """How many damaged lines at the end count as one event each; further ones are garbage."""
-
-LINE_BYTES: Final = 16 * 1024 * 1024
-"""The longest line that is read; a longer one is no event."""
 
 KIND_CHARS: Final = 64
 """Longest reported name of an unknown event."""
@@ -58,6 +58,8 @@ class Damages(msgspec.Struct):
     the disk's reason; ends are exclusive.
     """
 
+    most: ClassVar[int] = NAMED
+
     lines: list[tuple[int, str]] = []
     damaged: int = 0
     others: list[str] = []
@@ -68,12 +70,12 @@ class Damages(msgspec.Struct):
     def line(self, number: int, why: str) -> None:
         """Record a damaged line."""
         self.damaged += 1
-        if len(self.lines) < NAMED:
+        if len(self.lines) < self.most:
             self.lines.append((number, why))
 
     def other(self, problem: str) -> None:
         """Record another problem."""
-        if len(self.others) < NAMED:
+        if len(self.others) < self.most:
             self.others.append(problem)
         else:
             self.more += 1
@@ -83,29 +85,33 @@ class Damages(msgspec.Struct):
 
         `torn` is the text for a torn end, with a placeholder for the size.
         """
-        more = [f"the log has {self.more:,} more problems"] if self.more else []
-        return [*self._holes(), *self._lines(), *self.others, *more, *self._torn(torn)]
-
-    def _holes(self) -> list[str]:
-        return [
+        holes = [
             f"bytes {start:,} to {end - 1:,} of the log can't be read ({why})"
             for start, end, why in self.holes
         ]
-
-    def _torn(self, text: str) -> list[str]:
-        size = "1 byte" if self.torn == 1 else f"{self.torn:,} bytes"
-        return [text.format(size)] * bool(self.torn)
+        more = [f"the log has {self.more:,} more problems"] * bool(self.more)
+        end = [torn.format(counted(self.torn, "byte"))] * bool(self.torn)
+        return [*holes, *self._lines(), *self.others, *more, *end]
 
     def _lines(self) -> list[str]:
-        """Describe the damaged lines in one line."""
-        if not self.lines:
-            return []
-        if self.damaged == 1:
-            number, why = self.lines[0]
-            return [f"line {number} is damaged: {why}"]
-        named = ", ".join(str(number) for number, _ in self.lines)
-        beyond = self.damaged - len(self.lines)
-        return [f"lines {named}{f' and {beyond:,} more' if beyond else ''} are damaged"]
+        """Describe a damaged line, or name several in one line."""
+        if self.damaged > 1:
+            named = ", ".join(str(number) for number, _ in self.lines)
+            beyond = self.damaged - len(self.lines)
+            return [f"lines {named}{f' and {beyond:,} more' if beyond else ''} are damaged"]
+        return self._each_line()
+
+    def _each_line(self) -> list[str]:
+        return [f"line {number} is damaged: {why}" for number, why in self.lines]
+
+
+class AllDamages(Damages):
+    """Damages that describe every damaged line."""
+
+    most: ClassVar[int] = sys.maxsize
+
+    def _lines(self) -> list[str]:
+        return self._each_line()
 
 
 class LoggedEvent(msgspec.Struct, frozen=True):
@@ -121,15 +127,15 @@ class LoggedEvent(msgspec.Struct, frozen=True):
 
 
 class LogScan:
-    """Reads a log in pieces, from its start or from after a line that was read before.
+    """Finds the events in the lines of a log, from its start or from after a line read before.
 
     `head` is the last event so far, `lines` counts the lines and `intact` the valid bytes; `at` is
-    the time of the last event. The end is torn if the last line is incomplete, or full of zeros as
-    after a power cut. A damaged line elsewhere counts as at least one lost event, whatever the
-    numbers around it say.
+    the time of the last event, and `crc` the checksum of the valid bytes, unless `is_whole` is
+    False. The end is torn if the last line is incomplete, or full of zeros as after a power cut. A
+    damaged line elsewhere counts as at least one lost event, whatever the numbers around it say.
 
-    Memory is bounded by the log's content, whatever it claims to have lost, and by `LINE_BYTES` per
-    line. No placeholders are made up to the event `after`.
+    Memory is bounded by the log's content, whatever it claims to have lost. No placeholders are
+    made up to the event `after`.
 
     An event whose number was counted as lost raises `OutOfOrder`: the whole log must be sorted.
     `ordered` says that the log needs no sorting.
@@ -144,21 +150,21 @@ class LogScan:
         damages: Damages | None = None,
         after: int = 0,
         *,
+        crc: int = 0,
         ordered: bool = False,
     ) -> None:
         self.head = head
         self.lines = lines
         self.intact = intact
         self.at = at
+        self.crc = crc
+        self.is_whole = True
         self.damages = damages or Damages()
         self._after = after
         self._ordered = ordered
         self._gaps = [(1, head)] if head else []  # a part that was not read by this scan
-        self._after_hole = False
-        self._rest = b""
-        self._dropped = 0
-        self._lost = 0
-        self._zeros: tuple[int, str, int] | None = None
+        self._lost = self._torn = 0
+        self._zeros: tuple[Line, str] | None = None
         self._damaged: list[int] = []
 
     @property
@@ -166,82 +172,63 @@ class LogScan:
         """Whether reading could restart at `intact` without a loss."""
         return not self._damaged and self._zeros is None
 
-    def feed(self, data: bytes) -> Iterator[LoggedEvent]:
-        """Add bytes; yields the events that they complete. Exhaust it before feeding again."""
-        data = self._rest + data
-        start = 0
-        while (end := data.find(b"\n", start)) >= 0:
-            if self._dropped:
-                self._end_long(end + 1 - start)
-            else:
-                yield from self._line(data[start:end])
-            start = end + 1
-        self._rest = data[start:]
-        if self._dropped or len(self._rest) > LINE_BYTES:
-            self._dropped += len(self._rest)
-            self._rest = b""
+    def events(self, lines: Iterable[Line]) -> Iterator[LoggedEvent]:
+        """Yield all events in lines, with placeholders for lost ones."""
+        for line in lines:
+            yield from self.take(line)
+        yield from self.finish()
 
-    def skip(self, length: int, why: str) -> None:
-        """Count bytes as unreadable, and the line that they start in as damaged."""
-        start = self.intact + self._dropped + len(self._rest)
-        if self._zeros is not None:
-            start += self._zeros[2]
+    def take(self, line: Line) -> Iterator[LoggedEvent]:
+        """Add a line; yields the event in it, after those that are lost before it."""
         self._settle_zeros()
-        self.damages.holes.append((start, start + length, why))
+        if line.is_torn:
+            self._torn = line.end - line.start
+            return
         self.lines += 1
-        length += self._dropped + len(self._rest)
-        self._rest, self._dropped, self._after_hole = b"", 0, True
-        self._damage(self.lines, "the disk can't read it", length)
+        if line.hole is not None:
+            self.damages.holes.append(line.hole)
+            self._damage(line, line.why)
+            return
+        try:
+            event = decode_line(line.data, first=self.lines == 1)
+            yield from self._take(event, line.start, line.end)
+        except Damaged as error:
+            why = line.why or str(error)
+            if b"\0" in line.data:
+                self._zeros = line, why
+            else:
+                self._damage(line, why)
+        else:
+            self._damaged.clear()
+            self._advance(line)
 
     def finish(self) -> Iterator[LoggedEvent]:
         """End the scan; yields placeholders for events lost at the end."""
-        rest = self._dropped + len(self._rest)
-        if rest:
-            self._settle_zeros()
-        torn = rest or (self._zeros[2] if self._zeros is not None else 0)
+        if self._zeros is not None:
+            zeros, _why = self._zeros
+            self._torn = zeros.end - zeros.start
         for number in self._damaged:  # nothing readable follows that would tell how many are lost
             yield from self._lose(
                 self.head + 1, f"line {number} of the log is damaged", self.intact
             )
-        self._damaged.clear()
-        self.damages.torn = torn
-
-    def _end_long(self, length: int) -> None:
-        """Count a line that was too long to be kept as damaged."""
-        self._settle_zeros()
-        self.lines += 1
-        length, self._dropped = self._dropped + length, 0
-        self._damage(self.lines, f"it is over {LINE_BYTES:,} bytes long", length)
-
-    def _line(self, line: bytes) -> Iterator[LoggedEvent]:
-        self._settle_zeros()
-        self.lines += 1
-        length = len(line) + 1
-        cut, self._after_hole = self._after_hole, False
-        try:
-            event = decode_line(line, first=self.lines == 1)
-            yield from self._take(event, self.intact, self.intact + length)
-        except Damaged as error:
-            why = "the disk can't read its beginning" if cut else str(error)
-            if b"\0" in line:
-                self._zeros = self.lines, why, length
-            else:
-                self._damage(self.lines, why, length)
-        else:
-            self._damaged.clear()
-            self.intact += length
+        self.damages.torn = self._torn
 
     def _settle_zeros(self) -> None:
         """Count zeros that looked like a torn end as damage, since a line follows."""
         if self._zeros is not None:
-            zeros, self._zeros = self._zeros, None
-            self._damage(*zeros)
+            (line, why), self._zeros = self._zeros, None
+            self._damage(line, why)
 
-    def _damage(self, number: int, why: str, length: int) -> None:
-        self.damages.line(number, why)
+    def _damage(self, line: Line, why: str) -> None:
+        self.damages.line(self.lines, why)
         if len(self._damaged) < MAX_LOST_LAST:
-            self._damaged.append(number)
-        self.intact += length
+            self._damaged.append(self.lines)
+        self._advance(line)
+
+    def _advance(self, line: Line) -> None:
+        self.intact = line.end
+        self.is_whole &= line.hole is None and len(line.data) == line.end - line.start - 1
+        self.crc = crc32(b"\n", crc32(line.data, self.crc))
 
     def _take(self, event: Event, start: int, end: int) -> Iterator[LoggedEvent]:
         expected = self.head + 1
@@ -284,7 +271,7 @@ class LineScan(LogScan):
 
     @property
     def damaged_last(self) -> int:
-        """How many lines after the last intact one are damaged."""
+        """How many lines after the last intact one are damaged, once all are read."""
         return len(self._damaged)
 
     def _take(self, event: Event, start: int, end: int) -> Iterator[LoggedEvent]:
@@ -330,6 +317,14 @@ class SortedLog:
             lost += missing
             self.add(seq, scan.starts[chosen], scan.ends[chosen])
         self.head += max(0, scan.damaged_last - lost)
+        self.size, self.lines = scan.intact, scan.lines
+
+    @classmethod
+    def of(cls, lines: Iterable[Line], damages: Damages) -> "SortedLog":
+        """Sort the events in lines; fills `damages`."""
+        scan = LineScan(damages)
+        deque(scan.events(lines), 0)
+        return cls(scan)
 
     def add(self, seq: int, start: int, end: int) -> None:
         """Add an event that follows all others, with the position of its line."""
@@ -431,22 +426,20 @@ _envelope: "Final[msgspec.json.Decoder[_Envelope]]" = msgspec.json.Decoder(_Enve
 def encode_line(event: Event) -> bytes:
     """Return an event's line with its newline."""
     data = _encode(event)[:-1]
-    return b"%b%b\n" % (data, _CRC % zlib.crc32(data))
+    return b"%b%b\n" % (data, _CRC % crc32(data))
 
 
 def read_lines(data: bytes) -> LogContent:
     """Read all valid lines in order, as `LogScan` and `SortedLog` define."""
     scan = LogScan()
     try:
-        events = [found.event for found in scan.feed(data)]
-        events += [found.event for found in scan.finish()]
+        events = [found.event for found in scan.events(split_lines([data]))]
+        return LogContent(events, scan.damages, scan.intact)
     except OutOfOrder:
-        scan = lines = LineScan()
-        deque(lines.feed(data), 0)
-        order = SortedLog(lines)  # before the end is settled, which forgets the damaged last lines
-        deque(lines.finish(), 0)
+        damages = Damages()
+        order = SortedLog.of(split_lines([data]), damages)
         events = [found.event for found in order.found(lambda start, end: data[start:end])]
-    return LogContent(events, scan.damages, scan.intact)
+        return LogContent(events, damages, order.size)
 
 
 def last_event(part: bytes) -> Event | None:
@@ -476,7 +469,7 @@ def decode_line(line: bytes, *, first: bool) -> Event:
     """
     line = (line.removeprefix(_MARK) if first else line).removesuffix(b"\r")
     data = line[:-_TAIL]
-    if line[-_TAIL:] != _CRC % zlib.crc32(data):
+    if line[-_TAIL:] != _CRC % crc32(data):
         raise Damaged("its checksum does not match")
     try:
         event = _event.decode(line)

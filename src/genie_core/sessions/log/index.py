@@ -8,7 +8,6 @@ import logging
 import os
 import zlib
 from bisect import bisect_right
-from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
@@ -22,17 +21,16 @@ from genie_core.room.protocol.events import ROOM, Event, UnreadableEvent
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.snapshot import VERSION as STATE_VERSION
 from genie_core.room.state.snapshot import decode_state, encode_state
-from genie_core.sessions.log.bad_sectors import PIECE, Hole, is_refusal, read_pieces
 from genie_core.sessions.log.format import (
     LOST,
     Damages,
-    LineScan,
     LoggedEvent,
     LogScan,
     OutOfOrder,
     SortedLog,
     fitting,
 )
+from genie_core.sessions.log.lines import PIECE, is_refusal, lines_of
 from genie_core.sessions.log.snapshots import Snapshots
 from genie_core.storage.atomic import create_file, read_file
 
@@ -307,6 +305,9 @@ def _write(path: Path, data: bytes) -> None:
 NEAR: Final = 8 * 1024 * 1024
 """So many bytes before the end begins what is looked at closely; what is before is only folded."""
 
+COVER_EVERY: Final = 256 * 1024
+"""Bytes after which the index records how far it reaches."""
+
 
 def take_stock(descriptor: int, index: LogIndex) -> list[Event]:
     """Read from the end of an index to the end of the log; returns the latest events. Blocks.
@@ -354,41 +355,34 @@ def scan_all(descriptor: int, damages: Damages) -> Iterator[LoggedEvent]:
         OSError: the log can't be read.
     """
     try:
-        for _ in scanned(descriptor, LogScan(), 0, None):
+        for _ in LogScan().events(lines_of(descriptor)):
             pass  # so that an event whose line comes too late is not handed out as lost first
     except OutOfOrder:
-        order = _sorted(descriptor, LineScan(damages))
+        order = SortedLog.of(lines_of(descriptor), damages)
         yield from order.found(partial(_read, descriptor))
     else:
-        yield from scanned(descriptor, LogScan(damages=damages), 0, None)
+        yield from LogScan(damages=damages).events(lines_of(descriptor))
 
 
 def _take_in_turn(descriptor: int, index: LogIndex) -> list[Event]:
     """Read on in an ordered log; raises `OutOfOrder` otherwise."""
-    scan = LogScan(index.head, index.lines, index.size, index.at, index.damages)
+    scan = LogScan(index.head, index.lines, index.size, index.at, index.damages, crc=index.crc)
     events: list[Event] = []
-    place, near = index.size, os.fstat(descriptor).st_size - NEAR
-    skipped = False
-    for data in read_pieces(descriptor, place):
-        if isinstance(data, Hole):
-            index.whole = False
-            scan.skip(data.end - data.start, data.why)
-            place = data.end
+    near, skipped = os.fstat(descriptor).st_size - NEAR, False
+    for line in lines_of(descriptor, index.size):
+        events += map(index.take, scan.take(line))
+        if line.end < index.size + COVER_EVERY or not scan.settled:
             continue
-        place += len(data)
-        events += [index.take(found) for found in scan.feed(data)]
-        if not scan.settled:
-            continue
-        _cover(descriptor, index, scan)
-        if place < near:
+        _cover(index, scan)
+        if line.end < near:
             events.clear()
             skipped = True
         else:
             index.note_base(only=skipped)
             skipped = False
             events = _behind(index.bases[0].seq, events)
-    events += [index.take(found) for found in scan.finish()]
-    _cover(descriptor, index, scan)
+    events += map(index.take, scan.finish())
+    _cover(index, scan)
     if skipped:
         index.note_base(only=True)
     return _behind(index.base().seq, events)
@@ -396,8 +390,7 @@ def _take_in_turn(descriptor: int, index: LogIndex) -> list[Event]:
 
 def _take_sorted(descriptor: int, index: LogIndex) -> list[Event]:
     """Read a whole log whose lines are out of order."""
-    scan = LineScan(index.damages)
-    index.order, index.whole = _sorted(descriptor, scan), False
+    index.order, index.whole = SortedLog.of(lines_of(descriptor), index.damages), False
     early = index.order.head - TAIL
     events: list[Event] = []
     for found in index.order.found(partial(_read, descriptor)):
@@ -405,19 +398,8 @@ def _take_sorted(descriptor: int, index: LogIndex) -> list[Event]:
         if found.event.seq == early:
             index.note_base(only=True)
             events.clear()
-    index.cover(scan.intact, scan.lines, 0)
+    index.cover(index.order.size, index.order.lines, 0)
     return events
-
-
-def _sorted(descriptor: int, scan: LineScan) -> SortedLog:
-    for data in read_pieces(descriptor, 0):
-        if isinstance(data, Hole):
-            scan.skip(data.end - data.start, data.why)
-        else:
-            deque(scan.feed(data), 0)
-    order = SortedLog(scan)
-    deque(scan.finish(), 0)
-    return order
 
 
 def _read(descriptor: int, start: int, end: int) -> bytes:
@@ -429,7 +411,7 @@ def _part(descriptor: int, index: LogIndex, after: int) -> Iterator[Event]:
     head, start, upto, end = index.span(after)
     scan = LogScan(head, lines=min(start, 1), intact=start, after=after, ordered=True)
     head, at = max(head, after), 0.0
-    for found in scanned(descriptor, scan, start, end):
+    for found in scan.events(lines_of(descriptor, start, end)):
         if after < found.event.seq <= upto:
             head, at = found.event.seq, found.event.at
             yield index.stand_in(found.event)
@@ -437,19 +419,9 @@ def _part(descriptor: int, index: LogIndex, after: int) -> Iterator[Event]:
         yield index.stand_in(Event(seq, at, ROOM, UnreadableEvent(LOST)))
 
 
-def scanned(descriptor: int, scan: LogScan, start: int, end: int | None) -> Iterator[LoggedEvent]:
-    """Yield the events of a part of the log, read in pieces."""
-    for data in read_pieces(descriptor, start, end):
-        if isinstance(data, Hole):
-            scan.skip(data.end - data.start, data.why)
-        else:
-            yield from scan.feed(data)
-    yield from scan.finish()
-
-
-def _cover(descriptor: int, index: LogIndex, scan: LogScan) -> None:
-    crc = checksum(descriptor, index.size, scan.intact, index.crc) if index.whole else 0
-    index.cover(scan.intact, scan.lines, crc)
+def _cover(index: LogIndex, scan: LogScan) -> None:
+    index.whole &= scan.is_whole
+    index.cover(scan.intact, scan.lines, scan.crc)
 
 
 def _behind(seq: int, events: list[Event]) -> list[Event]:

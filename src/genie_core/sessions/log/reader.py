@@ -9,14 +9,14 @@ from genie_core.room.protocol.events import Event
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.snapshot import decode_state, encode_state
 from genie_core.sessions.errors import DamagedSession, check_ordinary
-from genie_core.sessions.log.bad_sectors import is_refusal
 from genie_core.sessions.log.format import (
-    LINE_BYTES,
     Damaged,
     Damages,
     LoggedEvent,
     LogScan,
     decode_line,
+    encode_line,
+    fitting,
     last_event,
 )
 from genie_core.sessions.log.index import (
@@ -25,10 +25,11 @@ from genie_core.sessions.log.index import (
     LogIndex,
     read_part,
     scan_all,
-    scanned,
     take_stock,
 )
+from genie_core.sessions.log.lines import LINE_BYTES, is_refusal, lines_of
 from genie_core.sessions.log.snapshots import Snapshots
+from genie_core.storage.atomic import create_file, sync_data
 from genie_core.storage.errors import disk_access
 
 PART: Final = 1_024
@@ -185,16 +186,14 @@ class LineReader:
             return
         scan = LogScan(head, lines=min(head, 1), intact=covered)
         with disk_access("read", self.path):
-            yield from scanned(self._descriptor, scan, covered, None)
+            yield from scan.events(lines_of(self._descriptor, covered))
         is_whole = not (scan.damages.damaged or scan.damages.holes)
         self.head, self.covered = scan.head, scan.intact if is_whole else 0
 
     def in_order(self) -> Iterator[LoggedEvent]:
         """Yield all events of a log whose lines may be in any order."""
         self.head = self.covered = 0
-        if self._descriptor is not None:
-            with disk_access("read", self.path):
-                yield from scan_all(self._descriptor, Damages())
+        yield from logged(self.path, Damages())
 
     def event_at(self, place: int) -> Event | None:
         """Return the event whose line begins at a place; None if there is none."""
@@ -212,6 +211,40 @@ class LineReader:
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
             os.close(descriptor)
+
+
+def logged(path: Path, damages: Damages) -> Iterator[LoggedEvent]:
+    """Yield the events of a log in order, with placeholders; fills `damages`. Blocks.
+
+    A missing log is empty. Errors as `LogReader.open`.
+    """
+    with disk_access("read", path):
+        descriptor = _descriptor(path)
+        if descriptor is not None:
+            try:
+                yield from scan_all(descriptor, damages)
+            finally:
+                os.close(descriptor)
+
+
+def copy_log(path: Path, target: Path, upto: int | None = None) -> tuple[RoomState, int]:
+    """Copy the events of a log to a new file, in order, up to an event or all. Blocks.
+
+    Placeholders stand for lost events. Returns the state after the last event, and how many are
+    lost. Errors as `LogReader.open`.
+    """
+    state, damages, lost = RoomState(), Damages(), 0
+    with os.fdopen(create_file(target), "wb") as out, path.open("rb") as log:
+        for found in logged(path, damages):
+            fitting(state, found.event, damages)
+            lost += found.lost
+            line = os.pread(log.fileno(), found.end - found.start, found.start)
+            out.write(encode_line(found.event) if found.lost else line)
+            if found.event.seq == upto:
+                break
+        out.flush()
+        sync_data(out.fileno())
+    return state, lost
 
 
 def _passes(descriptor: int, start: int, end: int, test: Callable[[bytes], bool]) -> bool:

@@ -13,7 +13,6 @@ from typing import NamedTuple, Self
 from genie_core.room.protocol.events import ROOM, Event, FileRef, UnreadableEvent
 from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.errors import DamagedSession, check_ordinary
-from genie_core.sessions.log.bad_sectors import PIECE, is_refusal
 from genie_core.sessions.log.format import CUT_OFF, LOST, Damages, LoggedEvent, encode_line
 from genie_core.sessions.log.index import (
     INDEX_NAME,
@@ -23,6 +22,7 @@ from genie_core.sessions.log.index import (
     scan_all,
     take_stock,
 )
+from genie_core.sessions.log.lines import PIECE, is_refusal
 from genie_core.storage.atomic import make_private_folder, sync_data, sync_folder, write_whole
 from genie_core.storage.errors import disk_access
 

@@ -19,13 +19,13 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.log.format import (
-    LINE_BYTES,
     MAX_GAP,
     MAX_LOST_LAST,
     LogScan,
     encode_line,
     read_lines,
 )
+from genie_core.sessions.log.lines import LINE_BYTES, split_lines
 
 EVENTS = [
     Event(1, 100.0, "", RoomCreated("r1", "Stand\u2028up")),
@@ -179,20 +179,17 @@ def test_what_no_room_records_counts_as_damage(body: str) -> None:
 
 
 def test_of_a_line_without_an_end_no_more_is_kept_than_any_event_takes() -> None:
-    scan, piece, pieces = LogScan(), b"x" * (LINE_BYTES // 4), 9
-    events = [found.event for found in scan.feed(WHOLE)]
-    for _ in range(pieces):
-        events += [found.event for found in scan.feed(piece)]
+    piece, pieces = b"x" * (LINE_BYTES // 4), 9
     later = encode_line(Event(8, 106.0, "hana", MessagePosted("m2", "still here")))
-    events += [found.event for found in scan.feed(b"\n" + later)]
-    assert not list(scan.finish())
+    scan = LogScan()
+    events = [
+        found.event for found in scan.events(split_lines([WHOLE, *[piece] * pieces, b"\n" + later]))
+    ]
     assert scan.damages.told()[0].startswith(f"line 7 is damaged: it is over {LINE_BYTES:,} bytes")
     assert scan.intact == len(WHOLE) + pieces * len(piece) + 1 + len(later)
     assert [event.seq for event in events] == [*range(1, 9)]
     torn = LogScan()
-    assert len(list(torn.feed(WHOLE))) == len(EVENTS)
-    assert not list(torn.feed(piece * 5))
-    assert not list(torn.finish())
+    assert len(list(torn.events(split_lines([WHOLE, *[piece] * 5])))) == len(EVENTS)
     assert (torn.intact, len(torn.damages.told())) == (len(WHOLE), 1)
 
 

@@ -21,7 +21,7 @@ def test_where_a_close_look_begins_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, near: int, end: bytes
 ) -> None:
     monkeypatch.setattr("genie_core.sessions.log.index.NEAR", near)
-    monkeypatch.setattr("genie_core.sessions.log.bad_sectors.PIECE", 50_000)
+    monkeypatch.setattr("genie_core.sessions.log.index.COVER_EVERY", 50_000)
     path = tmp_path / "events.jsonl"
     path.write_bytes(b"".join(map(encode_line, EVENTS)) + end)
     for _ in ("without an index", "with one"):

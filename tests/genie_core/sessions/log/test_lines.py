@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.genie_core.sessions.bad_sectors import BadSectors
 
-from genie_core.sessions.log.bad_sectors import MOST_REFUSED, PAGE, Hole, read_pieces
+from genie_core.sessions.log.lines import MOST_REFUSED, PAGE, Hole, read_pieces
 
 CONTENT = bytes(n % 251 for n in range(40 * PAGE + 123))
 

@@ -1,8 +1,8 @@
-"""Read a file around parts that its disk can't read."""
+"""Read the lines of a file around parts that its disk can't read."""
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 PIECE: Final = 256 * 1024
@@ -13,6 +13,9 @@ PAGE: Final = 4096
 
 MOST_REFUSED: Final = 256 * PAGE
 """If the disk refuses more of a file than this, reading stops: it has failed or is gone."""
+
+LINE_BYTES: Final = 16 * 1024 * 1024
+"""The longest line that is kept; a longer one is no event."""
 
 _REFUSALS: Final = {
     getattr(errno, name)
@@ -27,6 +30,49 @@ class Hole(NamedTuple):
     start: int
     end: int
     why: str
+
+
+class Line(NamedTuple):
+    """A line without its newline; the next one begins at `end`.
+
+    `why` tells that its beginning or all of it can't be read; a line that is too long has no
+    `data`. One that breaks off at a `hole` ends with it. `is_torn`: the file ends without a newline.
+    """
+
+    start: int
+    end: int
+    data: bytes
+    why: str = ""
+    hole: Hole | None = None
+    is_torn: bool = False
+
+
+def lines_of(descriptor: int, start: int = 0, end: int | None = None) -> Iterator[Line]:
+    """Read the lines of a part of an open file; errors as `read_pieces`. Blocks."""
+    return split_lines(read_pieces(descriptor, start, end), start)
+
+
+def split_lines(pieces: Iterable[bytes | Hole], start: int = 0) -> Iterator[Line]:
+    """Yield the lines in consecutive pieces of a file, of which the first begins at `start`."""
+    rest, dropped, why = b"", 0, ""
+    for piece in pieces:
+        if isinstance(piece, Hole):
+            yield Line(start, piece.end, rest, "the disk can't read it", piece)
+            rest, start, dropped, why = b"", piece.end, 0, "the disk can't read its beginning"
+            continue
+        *lines, rest = (rest + piece).split(b"\n")
+        for data in lines:
+            end = start + dropped + len(data) + 1
+            if dropped:
+                yield Line(start, end, b"", f"it is over {LINE_BYTES:,} bytes long")
+            else:
+                yield Line(start, end, data, why)
+            start, dropped, why = end, 0, ""
+        if dropped or len(rest) > LINE_BYTES:
+            dropped += len(rest)
+            rest = b""
+    if dropped or rest:
+        yield Line(start, start + dropped + len(rest), rest, why, is_torn=True)
 
 
 def is_refusal(error: OSError) -> bool:
