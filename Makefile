@@ -10,7 +10,7 @@ PYTEST := -m pytest
 PLUGINS := $(wildcard plugins/genie-*)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test drills check pythons smoke dist format bench shots lock clean
+.PHONY: help run test drills check pythons smoke dist format bench shots film lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,6 +54,9 @@ bench: $(READY) ## Run the benchmarks and print their tables (ARGS="engine --mes
 
 shots: $(READY) ## Make screenshots/*.svg and *.png from the real app
 	$(BIN)/python -m screenshots.make
+
+film: $(READY) ## Make screenshots/room-animated.svg: record a room and export it
+	$(BIN)/python -m screenshots.film
 
 lock: $(READY) ## Resolve the pinned versions in constraints.txt anew
 	$(BIN)/python -m pip install --quiet pip-tools
