@@ -6,11 +6,12 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 JOBS   ?= 4
 PEER   := .venv-bench/.ready
+SITE   := .venv-docs/.ready
 PYTEST := -m pytest
 PLUGINS := $(wildcard plugins/genie-*)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test drills check pythons smoke dist format bench shots film lock clean
+.PHONY: help run test drills check pythons smoke dist docs format bench shots film lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +45,10 @@ dist: $(READY) ## Build the wheels and sdists of genie-core, genie-tui and the p
 	cd distributions/genie-tui && ../../$(BIN)/python -m hatchling build -d ../../dist
 	for each in $(PLUGINS); do (cd $$each && ../../$(BIN)/python -m hatchling build -d ../../dist) || exit; done
 
+docs: export NO_MKDOCS_2_WARNING = 1
+docs: $(SITE) ## Build the pages as a site in site/; a link that leads nowhere fails
+	$(dir $(SITE))bin/mkdocs build --strict
+
 format: $(READY) ## Format the code and apply safe fixes
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -58,15 +63,19 @@ shots: $(READY) ## Make screenshots/*.svg and *.png from the real app
 film: $(READY) ## Make screenshots/room-animated.svg: record a room and export it
 	$(BIN)/python -m screenshots.film
 
-lock: $(READY) ## Resolve the pinned versions in constraints.txt anew
+lock: $(READY) ## Resolve the pinned versions in constraints.txt and .ci/docs.txt
 	$(BIN)/python -m pip install --quiet pip-tools
 	$(BIN)/python .ci/requirements.py > $(VENV)/requirements.in
 	$(BIN)/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras \
 	    --no-header --no-annotate --no-emit-index-url --no-emit-trusted-host \
 	    --no-emit-find-links --no-emit-options --output-file constraints.txt $(VENV)/requirements.in
+	$(BIN)/python .ci/requirements.py docs > $(VENV)/docs.in
+	$(BIN)/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras \
+	    --no-header --no-annotate --no-emit-index-url --no-emit-trusted-host \
+	    --no-emit-find-links --no-emit-options --output-file .ci/docs.txt $(VENV)/docs.in
 
 clean: ## Remove the virtual environment and caches
-	rm -rf $(VENV) $(VENV)-* dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(VENV)-* dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 # constraints.txt names everything, dependencies of dependencies too, so pip has nothing to resolve.
 # The stamp is newer than the pins, so a second run starts in the time the program itself needs.
@@ -79,6 +88,13 @@ $(READY): constraints.txt pyproject.toml $(PLUGINS:%=%/pyproject.toml)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r constraints.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
 	    -e . $(PLUGINS:%=-e %)
+	@touch $@
+
+# The site's generator lives apart: the program needs none of it.
+$(SITE): .ci/docs.txt
+	@test -x $(dir $@)bin/python || $(PYTHON) -m venv $(dir $@)
+	@echo "Setting up $(dir $@) (once)…"
+	@$(dir $@)bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<
 	@touch $@
 
 # What benchmarks compare with lives apart: its dependencies and ours exclude each other.
