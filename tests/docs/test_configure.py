@@ -188,11 +188,3 @@ def test_every_tool_and_prompt_is_told() -> None:
     assert [name for name in TOOL_NAMES if name not in codes] == []
     for kind in ("reasoner", "agent"):
         assert [name for name in prompt_names(kind) if name not in codes] == []
-
-
-def test_links_lead_somewhere() -> None:
-    titles = re.findall(r"^#+ (.+)$", PAGE, re.MULTILINE)
-    anchors = {title.lower().replace(" ", "-") for title in titles}
-    assert set(re.findall(r"\]\(#([^)]+)\)", PAGE)) <= anchors
-    for link in re.findall(r"\]\(([^)#]+)", PAGE):
-        assert (DOCS / link).exists()

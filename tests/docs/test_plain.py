@@ -1,4 +1,4 @@
-"""What docs/plain.md says of a room in lines is so."""
+"""The guide's page about a room in lines describes the program."""
 
 import re
 
@@ -8,7 +8,7 @@ from genie_tui.cli.main import PIPE_CLOSED
 from genie_tui.cli.plain import chat, say
 from genie_tui.cli.plain.output import MARK
 
-PAGE = (DOCS / "plain.md").read_text()
+PAGE = (DOCS / "guide/plain.md").read_text()
 WORDS = one_line(PAGE)
 
 

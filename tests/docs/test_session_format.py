@@ -97,11 +97,11 @@ def test_the_way_to_check_a_line_is_right() -> None:
 def test_the_way_to_verify_an_export_is_right(tmp_path: Path) -> None:
     """Only code of the pages runs, on a file that the program has written."""
     names: dict[str, Any] = {}
-    lan = (Path(__file__).parents[2] / "docs/lan.md").read_text()
+    protocol = (DOCS / "protocol.md").read_text()
     for code in (
         fence("python"),
         fence("python", 1),
-        lan.partition("```python\n")[2].partition("```")[0],
+        protocol.partition("```python\n")[2].partition("```")[0],
     ):
         exec(code, names)  # noqa: S102 - the pages' own code is what is tested
     verify: Callable[[bytes], None] = names["verify"]

@@ -2,7 +2,7 @@
 
 The texts of a session are joined into parts of about `PART_CHARS`, which a search reads through.
 That finds words inside words, and takes less space than an index of words or of their letters; see
-`ARCHITECTURE.md`. Texts as they are shown stay in the logs.
+`docs/decisions`. Texts as they are shown stay in the logs.
 """
 
 import os
