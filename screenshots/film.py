@@ -13,8 +13,8 @@ from genie_core.room.client.model import Answer
 from genie_core.room.open.requests import NewRoom
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.settings.model import Settings
-from genie_core.testing.openai import FakeOpenAI
-from genie_core.testing.turns import Call, Say
+from genie_testing.openai import FakeOpenAI
+from genie_testing.turns import Call, Say
 from genie_tui.exit_report import ExitReport
 from screenshots.stage import HERE, WIDE, app_for, seated, until, visitor
 
