@@ -22,12 +22,12 @@ from unittest.mock import patch
 from benchmarks.proofs import signed_log
 from genie_core.room.protocol.events import RoomCreated
 from genie_core.room.security.identity import load_identity
-from genie_core.serve import service
-from genie_core.serve.config import ServeConfig
-from genie_core.serve.service import Service
 from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.log.format import encode_line
 from genie_core.settings.locations import Locations
+from genie_serve import service
+from genie_serve.config import ServeConfig
+from genie_serve.service import Service
 
 NAME: Final = "service"
 NOW: Final = 1_795_000_000.0

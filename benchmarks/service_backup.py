@@ -29,9 +29,9 @@ from genie_core.room.protocol.events import MessagePosted
 from genie_core.room.security.challenge import InviteSecret
 from genie_core.room.security.invite import read_invite
 from genie_core.room.transport.websocket import tls_connect
-from genie_core.serve.admin.client import ask_here
-from genie_core.serve.admin.requests import CreateInvite, CreateRoom, InviteText
 from genie_core.settings.locations import find_locations
+from genie_serve.admin.client import ask_here
+from genie_serve.admin.requests import CreateInvite, CreateRoom, InviteText
 
 PASSPHRASE = b"correct horse battery\n"
 

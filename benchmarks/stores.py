@@ -21,10 +21,10 @@ from tests.postgres_server import running_postgres
 
 from benchmarks.engine.figures import percentile
 from genie_core.room.server.log import Log
-from genie_core.serve.config import StoreTable
-from genie_core.serve.stores.cached_log import CachedLog
-from genie_core.serve.stores.opening import open_store
 from genie_core.sessions.log.writer import EventLog
+from genie_serve.config import StoreTable
+from genie_serve.stores.cached_log import CachedLog
+from genie_serve.stores.opening import open_store
 from genie_testing.contract.log import make_events
 
 GROUP: Final = 100

@@ -26,9 +26,9 @@ from genie_core.room.open.opener import RoomOpener
 from genie_core.room.open.requests import NewRoom
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.limits import Limits
-from genie_core.serve.web.gateway import ENTRIES, ENTRIES_PER_SECOND
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings
+from genie_serve.web.gateway import ENTRIES, ENTRIES_PER_SECOND
 
 SETTLING = 3.0
 """Seconds after which a program at a terminal has drawn its first screen."""

@@ -10,10 +10,10 @@ from genie_core.room.client.model import Answer, EngineState, EngineStatus
 from genie_core.room.open.opener import host_room
 from genie_core.room.open.route import route_of
 from genie_core.room.participant.room import JoinedRoom
-from genie_core.serve.config import WebTable
-from genie_core.serve.web.gateway import WebGateway
-from genie_core.serve.web.visitor import WebRoom
 from genie_core.settings.model import Settings
+from genie_serve.config import WebTable
+from genie_serve.web.gateway import WebGateway
+from genie_serve.web.visitor import WebRoom
 from screenshots.stage import DEADLINE, HERE
 
 MORNING = (

@@ -13,7 +13,7 @@ from typing import Final, Self
 
 import msgspec
 
-from genie_core.serve.config import StoreTable
+from genie_serve.config import StoreTable
 from tests.limits import scaled
 from tests.ports import free_port
 

@@ -16,7 +16,7 @@ from typing import Final
 import pytest
 
 from genie_core.runtime.tasks import start_task
-from genie_core.serve.config import StoreTable
+from genie_serve.config import StoreTable
 from tests.limits import scaled
 from tests.ports import free_port
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import msgspec
 
 from genie_core.room.protocol.limits import Limits
-from genie_core.serve.config import ServeConfig
-from genie_core.serve.service import Service
 from genie_core.settings.locations import Locations
+from genie_serve.config import ServeConfig
+from genie_serve.service import Service
 from genie_tui.__main__ import tune_process
 
 

@@ -4,6 +4,7 @@ A plugin adds to a group under a name, with a reference to the object:
 
 - `genie.commands`: a command of `genie-tui`, as `genie_tui.plugins` describes.
 - `genie.importers`: a reader of another program's conversations; the plugin genie-import uses it.
+- `genie.stores`: a kind of store of a service; the plugin genie-serve uses it.
 - `genie.exporters`: a form of export, a `genie_core.sessions.export.writer.Exporter`.
 """
 

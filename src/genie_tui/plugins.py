@@ -26,12 +26,15 @@ COMMANDS: Final = "genie.commands"
 
 _HOMES: Final = {
     "acp": "genie-bridges",
+    "admin": "genie-serve",
     "cast": "genie-record",
     "eval": "genie-eval",
     "mcp": "genie-bridges",
     "replay --reasoner": "genie-eval",
+    "serve": "genie-serve",
     "sessions import": "genie-import",
     "svg": "genie-record",
+    "web": "genie-serve",
 }
 """The plugins of this project that bring a command or a form of export."""
 

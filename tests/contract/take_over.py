@@ -29,10 +29,10 @@ from genie_core.room.security.invite import Invite, read_invite
 from genie_core.room.state.hosting import Claim
 from genie_core.room.transport.dialer import Backoff, Dialer, Endpoint
 from genie_core.room.transport.websocket import tls_connect
-from genie_core.serve.config import StoreTable, read_config
-from genie_core.serve.service import Service
-from genie_core.serve.stores.opening import open_store
 from genie_core.settings.locations import Locations
+from genie_serve.config import StoreTable, read_config
+from genie_serve.service import Service
+from genie_serve.stores.opening import open_store
 
 NAMES: Final = ("ann", "bob", "cyd", "dan", "eve")
 LEASE: Final = 2.0

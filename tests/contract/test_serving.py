@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from tests.genie_core.serve.test_http import ask
-from tests.genie_core.serve.test_metrics import scrape
-from tests.genie_core.serve.test_service import LOCAL, ended, is_online, joining
 from tests.limits import scaled
 from tests.ports import free_port
 
 from genie_core.room.protocol.address import Address
-from genie_core.serve.service import Service
 from genie_core.settings.locations import find_locations
+from genie_serve.service import Service
+from serve_tests.test_http import ask
+from serve_tests.test_metrics import scrape
+from serve_tests.test_service import LOCAL, ended, is_online, joining
 
 DEADLINE = scaled(60.0)
 

@@ -9,7 +9,7 @@ import pytest
 from tests.contract.take_over import Drill, drill, kill_sequencers, report, stop_sequencers
 from tests.nats_servers import NatsServers
 
-from genie_core.serve.stores.nats.store import NatsStore
+from genie_serve.stores.nats.store import NatsStore
 
 pytestmark = [pytest.mark.drill, pytest.mark.timeout(300)]
 

@@ -3,7 +3,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from genie_core.serve.config import CONFIG_NAME, ServeConfig, ServiceLimits, read_config
+from genie_serve.config import CONFIG_NAME, ServeConfig, ServiceLimits, read_config
 
 PAGE = Path(__file__).parents[2] / "docs/serve.md"
 

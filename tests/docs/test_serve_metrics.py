@@ -6,11 +6,11 @@ from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
 from tests.docs.pages import DOCS, rows
-from tests.genie_core.serve.test_http import ANYWHERE, Store, ask
-from tests.genie_core.serve.test_service import LOCAL, places, serving
 
-from genie_core.serve.http import serve_ops
-from genie_core.serve.service import Service
+from genie_serve.http import serve_ops
+from genie_serve.service import Service
+from serve_tests.test_http import ANYWHERE, Store, ask
+from serve_tests.test_service import LOCAL, places, serving
 
 PAGE = DOCS / "serve.md"
 

@@ -20,7 +20,6 @@ from genie_core.room.state.private import PrivateReader
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread
 from genie_core.room.view.wording import message_text, message_title, why_silent
-from genie_core.serve.web.feed import RoomFeed
 from genie_core.sessions.export.html import html
 from genie_core.sessions.export.markdown import markdown
 from genie_core.sessions.log.format import encode_line
@@ -29,6 +28,7 @@ from genie_core.sessions.replay.landmarks import landmark_of, words_in
 from genie_core.sessions.search.documents import documents
 from genie_core.sessions.session import SavedSession
 from genie_core.sessions.transcript import excerpt, last_spoken
+from genie_serve.web.feed import RoomFeed
 from genie_tui.cli.plain.lines import entries_of, thread_entries
 from genie_tui.cli.plain.log import lines
 from genie_tui.notifications import Bell, told_by

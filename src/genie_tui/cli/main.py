@@ -97,10 +97,6 @@ def _run(options: argparse.Namespace) -> int:
         from genie_tui.cli.config import run_config
 
         return run_config(options, source, locations, sys.stdout)
-    if options.command == "serve":
-        from genie_tui.cli.serve import run_serve
-
-        return run_serve(options, locations, sys.stdout)
     if options.run is not None:  # a plugin's
         call = CommandCall(
             options, source, locations, os.environ, sys.stdin, sys.stdout, sys.stderr
@@ -121,10 +117,6 @@ def _run(options: argparse.Namespace) -> int:
 
             run = run_backup if options.command == "backup" else run_restore
             return run(options, settings, locations, sys.stdin, sys.stdout, sys.stderr)
-        case "admin":
-            from genie_tui.cli.admin import run_admin
-
-            return run_admin(options, settings, locations, sys.stdin, sys.stdout, sys.stderr)
         case "keys":
             from genie_tui.cli.config import print_keys
 
@@ -158,10 +150,6 @@ def _run(options: argparse.Namespace) -> int:
             from genie_tui.cli.plain.tail import run_tail
 
             return run_tail(options, source, locations)
-        case "web":
-            from genie_tui.cli.web import run_web
-
-            return run_web(options, locations, sys.stdout, sys.stderr)
         case "id":
             from genie_tui.cli.identity import show_identity
 

@@ -10,8 +10,8 @@ import pytest
 
 import genie_core
 from genie_core.room.protocol.limits import Limits
-from genie_core.serve import config as serve_config
 from genie_core.settings import model as settings_model
+from genie_serve import config as serve_config
 
 SOURCE = Path(genie_core.__file__).parents[1]
 

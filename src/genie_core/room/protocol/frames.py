@@ -323,7 +323,7 @@ class AdminHello(Frame, tag="admin", frozen=True):
 
 
 class AdminRequest(Frame, tag="administer", frozen=True):
-    """A request to a service, as JSON of `genie_core.serve.admin.requests`."""
+    """A request to a service, as JSON of `genie_serve.admin.requests`."""
 
     request: bytes
 
@@ -554,7 +554,7 @@ class FilePiece(Frame, tag="piece", frozen=True):
 
 
 class AdminAnswer(Frame, tag="administered", frozen=True):
-    """A service's answer to a request, as JSON of `genie_core.serve.admin.requests`."""
+    """A service's answer to a request, as JSON of `genie_serve.admin.requests`."""
 
     answer: bytes
 

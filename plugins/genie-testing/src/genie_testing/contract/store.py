@@ -21,7 +21,7 @@ from typing import ClassVar
 import pytest
 
 from genie_core.runtime.tasks import start_task
-from genie_core.serve.stores.store import Documents, Lease, SharedStore, StoreUnavailable
+from genie_serve.stores.store import Documents, Lease, SharedStore, StoreUnavailable
 
 
 class StorePlace(ABC):

@@ -1,0 +1,1 @@
+"""Commands and options of genie-serve."""
