@@ -20,6 +20,10 @@ class CalculationError(ValueError):
     """The expression is not arithmetic, has no result, or is too large."""
 
 
+class NotArithmetic(CalculationError):
+    """The expression is not arithmetic, or too long."""
+
+
 async def calculate(expression: str) -> str:
     """Evaluate one arithmetic expression and return it with its result.
 
@@ -36,9 +40,9 @@ async def calculate(expression: str) -> str:
 
 def evaluate(expression: str) -> Number:
     """Return the value of `expression`. Raises `CalculationError` if it has none."""
-    tree = parse(expression)
+    tree = _parsed(expression)
     try:
-        return _value(tree.body)
+        return _value(tree)
     except ZeroDivisionError:
         raise CalculationError("division by zero") from None
     except OverflowError:
@@ -51,27 +55,26 @@ def evaluate(expression: str) -> Number:
         raise CalculationError("a function has the wrong number or type of arguments") from None
 
 
-def parse(expression: str) -> ast.Expression:
-    """Check that `expression` is arithmetic and return its tree, without evaluating it."""
-    if len(expression) > MAX_CHARS:
-        raise CalculationError(f"it is longer than {MAX_CHARS} characters")
-    text = _as_python(expression.strip())
-    try:
-        tree = ast.parse(text, mode="eval")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise CalculationError("it is not an arithmetic expression") from None
-    for node in ast.walk(tree):
-        _check(node)
-    return tree
-
-
 def is_calculation(expression: str) -> bool:
     """Return whether `expression` is arithmetic with at least one operation."""
     try:
-        tree = parse(expression)
-    except CalculationError:
+        evaluate(expression)
+    except NotArithmetic:
         return False
-    return any(isinstance(node, ast.BinOp | ast.Call) for node in ast.walk(tree))
+    except CalculationError:
+        return True
+    return any(isinstance(node, ast.BinOp | ast.Call) for node in ast.walk(_parsed(expression)))
+
+
+def _parsed(expression: str) -> ast.expr:
+    if len(expression) > MAX_CHARS:
+        raise NotArithmetic(f"it is longer than {MAX_CHARS} characters")
+    try:
+        return ast.parse(_as_python(expression.strip()), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        if isinstance(error, CalculationError):
+            raise
+        raise NotArithmetic("it is not an arithmetic expression") from None
 
 
 _OPERATORS: Final[dict[type[ast.operator], Callable[[Number, Number], Number]]] = {
@@ -123,44 +126,23 @@ _FUNCTIONS: Final[dict[str, Callable[..., Number]]] = {
     "hypot": math.hypot,
     "factorial": _factorial,
 }
-FUNCTIONS: Final = frozenset(_FUNCTIONS)
-CONSTANTS: Final = frozenset(_CONSTANTS)
-
-
-def _check(node: ast.AST) -> None:
-    match node:
-        case ast.Constant(value=value) if type(value) in (int, float):
-            return
-        case ast.Name(id=name) if name in FUNCTIONS | CONSTANTS:
-            return
-        case ast.Call(func=ast.Name(id=name), keywords=[]) if name in FUNCTIONS:
-            return
-        case ast.Call() | ast.Constant() | ast.Name():
-            raise CalculationError("it contains something other than arithmetic")
-        case ast.Expression() | ast.BinOp() | ast.UnaryOp() | ast.expr_context():
-            return
-        case ast.operator() if type(node) in _OPERATORS or isinstance(node, ast.Pow):
-            return
-        case ast.unaryop() if type(node) in _SIGNS:
-            return
-    raise CalculationError("it contains something other than arithmetic")
 
 
 def _value(node: ast.expr) -> Number:
     match node:
-        case ast.Constant(value=int() | float() as value):
+        case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
             return _bounded(value)
         case ast.Name(id=name) if name in _CONSTANTS:
             return _CONSTANTS[name]
-        case ast.UnaryOp(op=sign, operand=operand):
+        case ast.UnaryOp(op=sign, operand=operand) if type(sign) in _SIGNS:
             return _SIGNS[type(sign)](_value(operand))
         case ast.BinOp(left=left, op=ast.Pow(), right=right):
             return _bounded(_power(_value(left), _value(right)))
-        case ast.BinOp(left=left, op=op, right=right):
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
             return _bounded(_OPERATORS[type(op)](_value(left), _value(right)))
-        case ast.Call(func=ast.Name(id=name), args=arguments):
+        case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _FUNCTIONS:
             return _bounded(_FUNCTIONS[name](*map(_value, arguments)))
-    raise CalculationError("it contains something other than arithmetic")
+    raise NotArithmetic("it contains something other than arithmetic")
 
 
 def _power(base: Number, exponent: Number) -> Number:
@@ -225,5 +207,5 @@ def _as_python(expression: str) -> str:
         raise CalculationError('adding a percentage is ambiguous: write "110% of 50" or "50 + 0.1"')
     text = _PERCENT.sub(r"(\1/100)", _PERCENT_OF.sub(r"(\1/100)*", text))
     if not _TOKENS.fullmatch(text):
-        raise CalculationError("it is not an arithmetic expression")
+        raise NotArithmetic("it is not an arithmetic expression")
     return text
