@@ -1,7 +1,7 @@
 """Try the program on every Python that it names, as far as this machine has them.
 
-The wheels of genie-core and genie-tui are built once. For each interpreter a fresh environment gets
-both with what they depend on, and a smoke test asks the offline helper a question in a real
+The wheels of genie-core, genie-tui and the plugins are built once. For each interpreter a fresh
+environment gets them with their dependencies, and a smoke test asks the offline helper a question in a real
 terminal; all of them at the same time. With `--tests`, engine and contract tests follow on the last
 one, unless it is the first, on which everything has run. Drills run on the first one only.
 """
@@ -83,10 +83,10 @@ def answer(python: str) -> str:
 
 def built(folder: Path) -> list[str]:
     """Build the wheels there."""
-    for name in ("genie-core", "genie-tui"):
+    for source in (*ROOT.glob("distributions/genie-*"), *ROOT.glob("plugins/genie-*")):
         subprocess.run(
             [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)],
-            cwd=ROOT / "distributions" / name,
+            cwd=source,
             check=True,
             stdout=subprocess.DEVNULL,
         )

@@ -1,14 +1,12 @@
-"""Print the requirements to pin: the project's with its dev group, or those of a named group."""
+"""Print what constraints.txt has to pin: dependencies of the project and plugins, and its dev group."""
 
 import sys
 import tomllib
 from pathlib import Path
 
-with Path("pyproject.toml").open("rb") as file:
-    project = tomllib.load(file)
-
-groups = project["dependency-groups"]
-lines = [*project["project"]["dependencies"], *groups["dev"]]
-if sys.argv[1:]:
-    lines = [line for name in sys.argv[1:] for line in groups[name]]
+project = tomllib.loads(Path("pyproject.toml").read_text())
+lines = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
+for path in sorted(Path("plugins").glob("*/pyproject.toml")):
+    plugin = tomllib.loads(path.read_text())["project"]["dependencies"]
+    lines += [line for line in plugin if not line.startswith("genie-")]
 sys.stdout.write("\n".join(lines) + "\n")

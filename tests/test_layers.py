@@ -119,28 +119,41 @@ def test_every_module_of_the_core_is_in_a_contract(name: str, key: str, free: se
     assert outside == []
 
 
-def imported() -> Iterator[str]:
-    """Name the packages of others that the sources import, each as often as they do."""
-    for path in (ROOT / "src").rglob("*.py"):
+def imports(folder: Path) -> Iterator[tuple[str, str]]:
+    """Name the modules that sources import, and the names from them."""
+    for path in folder.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             match node:
                 case ast.Import(names=names):
-                    yield from (each.name.partition(".")[0] for each in names)
-                case ast.ImportFrom(module=str() as module):
-                    yield module.partition(".")[0]
+                    yield from ((each.name, "") for each in names)
+                case ast.ImportFrom(module=str() as module, names=names):
+                    yield from ((module, each.name) for each in names)
                 case _:
                     pass
+
+
+@pytest.mark.parametrize("plugin", sorted((ROOT / "plugins").iterdir()), ids=lambda each: each.name)
+def test_plugin_imports_public_names_of_ours(plugin: Path) -> None:
+    private = {
+        f"{module} {name}"
+        for module, name in imports(plugin / "src")
+        if module.startswith("genie_")
+        and any(part.startswith("_") for part in (*module.split("."), name))
+        and name != "__version__"
+    }
+    assert private == set()
 
 
 def test_what_is_imported_is_asked_for_by_name() -> None:
     """What comes along with a dependency today may be gone with its next version."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     asked = {re.split(r"[<>=!~\[; ]", each)[0] for each in project["dependencies"]}
+    imported = {module.partition(".")[0] for module, _ in imports(ROOT / "src")}
     ours = {"genie_core", "genie_tui"}
     sources = packages_distributions()
     missing = {
         name
-        for name in set(imported()) - ours - sys.stdlib_module_names
+        for name in imported - ours - sys.stdlib_module_names
         if not asked
         & {
             as_asked

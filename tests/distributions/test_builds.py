@@ -1,4 +1,4 @@
-"""The two distributions are built from the tree, and genie-core is used where nothing else is."""
+"""The distributions are built from the tree, and genie-core is used where nothing else is."""
 
 import re
 import shutil
@@ -17,6 +17,7 @@ import genie_core
 ROOT = Path(__file__).parents[2]
 VERSION = genie_core.__version__
 NAMES = ("genie-core", "genie-tui")
+PLUGINS = sorted(each.name for each in (ROOT / "plugins").iterdir())
 PROGRAMS = Path(__file__).with_name("programs")
 FENCE = re.compile(r"^```python (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -43,11 +44,15 @@ def build(folder: Path, into: Path, *targets: str) -> None:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build both, and keep them in one folder."""
+    """Build all, and keep them in one folder."""
     folder = tmp_path_factory.mktemp("dist")
-    for name in NAMES:
-        build(ROOT / "distributions" / name, folder, "sdist", "wheel")
+    for name in (*NAMES, *PLUGINS):
+        build(tree_of(name), folder, "sdist", "wheel")
     return folder
+
+
+def tree_of(name: str) -> Path:
+    return ROOT / ("distributions" if name in NAMES else "plugins") / name
 
 
 @pytest.fixture(scope="module")
@@ -78,9 +83,8 @@ def metadata(folder: Path, name: str) -> dict[str, list[str]]:
 
 
 def test_each_has_its_own_package_and_the_license(built: Path) -> None:
-    assert packages(built, "genie-core") == {"genie_core"}
-    assert packages(built, "genie-tui") == {"genie_tui"}
-    for name in NAMES:
+    for name in (*NAMES, *PLUGINS):
+        assert packages(built, name) == {name.replace("-", "_")}
         with zipfile.ZipFile(wheel(built, name)) as archive:
             files = archive.namelist()
         assert any(each.endswith("licenses/LICENSE") for each in files)
@@ -90,14 +94,30 @@ def test_each_has_its_own_package_and_the_license(built: Path) -> None:
 
 def test_the_core_asks_for_nothing_unless_an_extra_is_named(built: Path) -> None:
     told = metadata(built, "genie-core")
-    assert told["Provides-Extra"] == ["acp", "openai", "pydantic-ai", "room", "serve"]
+    assert told["Provides-Extra"] == ["acp", "openai", "pydantic-ai", "room"]
     assert [each for each in told["Requires-Dist"] if "extra ==" not in each] == []
 
 
 def test_the_app_asks_for_the_core_of_its_own_version(built: Path) -> None:
     told = metadata(built, "genie-tui")
-    assert told["Requires-Dist"][0] == f"genie-core[acp,openai,pydantic-ai,room,serve]=={VERSION}"
+    assert told["Requires-Dist"][0] == f"genie-core[acp,openai,pydantic-ai,room]=={VERSION}"
     assert told["Version"] == metadata(built, "genie-core")["Version"] == [VERSION]
+
+
+def test_all_brings_every_plugin_of_this_version(built: Path) -> None:
+    lines = metadata(built, "genie-tui")["Requires-Dist"]
+    brought = [each.partition(";")[0].strip() for each in lines if "extra == 'all'" in each]
+    assert brought == [f"{name}=={VERSION}" for name in PLUGINS]
+
+
+@pytest.mark.parametrize("name", PLUGINS)
+def test_plugin_has_version_of_the_program(built: Path, name: str) -> None:
+    told = metadata(built, name)
+    assert told["Version"] == [VERSION]
+    assert (ROOT / "plugins" / name / "README.md").read_text().count("\n") <= 60
+    ours = [each for each in told["Requires-Dist"] if each.startswith("genie-")]
+    assert ours
+    assert all(each.partition(";")[0].strip().endswith(f"=={VERSION}") for each in ours)
 
 
 def test_the_tree_is_installed_as_one_and_asks_no_index_for_the_core(tmp_path: Path) -> None:
@@ -109,23 +129,24 @@ def test_the_tree_is_installed_as_one_and_asks_no_index_for_the_core(tmp_path: P
 
 
 def test_a_wheel_has_every_file_of_its_package(built: Path) -> None:
-    for name in NAMES:
+    for name in (*NAMES, *PLUGINS):
         package = name.replace("-", "_")
         with zipfile.ZipFile(wheel(built, name)) as archive:
             shipped = {each for each in archive.namelist() if each.startswith(package)}
-        files = {str(each.relative_to(ROOT / "src")) for each in sources(package)}
+        source = ROOT / "src" if name in NAMES else tree_of(name) / "src"
+        files = {str(each.relative_to(source)) for each in sources(source / package)}
         assert files <= shipped
         extra = {each for each in shipped - files if ".dist-info/" not in each}
         assert all(each.startswith("genie_core/assistant/prompts/") for each in extra)
 
 
-def sources(package: str) -> Iterator[Path]:
-    for path in (ROOT / "src" / package).rglob("*"):
+def sources(package: Path) -> Iterator[Path]:
+    for path in package.rglob("*"):
         if path.is_file() and "__pycache__" not in path.parts:
             yield path
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, *PLUGINS])
 def test_the_wheel_of_an_sdist_is_that_of_the_tree(built: Path, name: str, tmp_path: Path) -> None:
     stem = f"{name.replace('-', '_')}-{VERSION}"
     with tarfile.open(built / f"{stem}.tar.gz") as archive:

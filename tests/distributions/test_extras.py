@@ -1,4 +1,4 @@
-"""The extras of genie-core hold what the modules of each part import, no more and no less."""
+"""Extras and plugins ask for what their modules import, no more and no less."""
 
 import re
 import sys
@@ -12,6 +12,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PROVIDERS = "genie_core.agent.provider"
+PLUGINS = sorted(each.name for each in (ROOT / "plugins").iterdir())
+OURS = ("genie_core", "genie_tui", *(each.replace("-", "_") for each in PLUGINS))
 
 BARE = (
     *("session", "session_events", "execution", "datastore", "logging", "secrets", "preferences"),
@@ -25,7 +27,6 @@ PARTS = {
         f"genie_core.{each}"
         for each in ("room", "sessions", "settings", "backup", "assistant", "text")
     ),
-    "serve": ("genie_core.serve",),
 }
 MODELS = {
     "pydantic_ai": "pydantic-ai",
@@ -37,6 +38,7 @@ MODELS = {
 
 NOT_IMPORTED = {
     "room": {"tzdata"},  # the time zones of zoneinfo
+    "genie-testing": {"pytest-asyncio"},  # the mark of the contract's tests
 }
 
 
@@ -92,27 +94,46 @@ def test_the_bare_core_imports_nothing_but_the_standard_library() -> None:
 @pytest.mark.parametrize("extra", PARTS)
 def test_an_extra_holds_what_its_part_imports(extra: str) -> None:
     others = tuple(PARTS[each][0] for each in ("pydantic-ai", "openai", "acp"))
-    modules = imported_by(*PARTS[extra], without=others if extra in ("room", "serve") else ())
-    if extra in ("room", "serve"):
+    modules = imported_by(*PARTS[extra], without=others if extra == "room" else ())
+    if extra == "room":
         modules -= set(MODELS)
     modules |= {module for module, wanted in MODELS.items() if wanted == extra}
     wanted = distributions(modules) | NOT_IMPORTED.get(extra, set())
-    if extra == "serve":  # comes with the extra "room"
-        wanted -= names(extras()["room"])
     assert names(extras()[extra]) == wanted
 
 
-def test_the_app_asks_for_what_it_imports_itself() -> None:
-    graph = grimp.build_graph(
-        "genie_core", "genie_tui", include_external_packages=True, cache_dir=None
-    )
-    modules = graph.find_children("genie_tui") | graph.find_descendants("genie_tui")
+@pytest.fixture(scope="module")
+def graph() -> grimp.ImportGraph:
+    return grimp.build_graph(*OURS, include_external_packages=True, cache_dir=None)
+
+
+def imported_directly(graph: grimp.ImportGraph, package: str) -> set[str]:
+    """Name the packages that the modules of a package import themselves."""
+    modules = {package} | graph.find_descendants(package)
     direct = {
         each for module in modules for each in graph.find_modules_directly_imported_by(module)
     }
-    ours = {each for each in direct if each.partition(".")[0] in {"genie_core", "genie_tui"}}
-    wanted = distributions(direct - ours - sys.stdlib_module_names)
+    return {each.partition(".")[0] for each in direct} - sys.stdlib_module_names - {package}
+
+
+def test_the_app_asks_for_what_it_imports_itself(graph: grimp.ImportGraph) -> None:
+    wanted = distributions(imported_directly(graph, "genie_tui") - {*OURS})
     assert names(app_requirements()) == wanted
+
+
+@pytest.mark.parametrize("name", PLUGINS)
+def test_plugin_asks_for_what_it_imports(graph: grimp.ImportGraph, name: str) -> None:
+    found = imported_directly(graph, name.replace("-", "_"))
+    plugin = project(f"plugins/{name}")["project"]
+    asked = names(plugin["dependencies"])
+    extra = names(
+        [each for lines in plugin.get("optional-dependencies", {}).values() for each in lines]
+    )
+    wanted = distributions(found - {*OURS}) | NOT_IMPORTED.get(name, set())
+    assert {each for each in asked if not each.startswith("genie-")} == wanted
+    ours = {each.replace("_", "-") for each in found & {*OURS}}
+    app = {"genie-core"} if "genie-tui" in asked else set()
+    assert asked | extra | app >= ours
 
 
 def test_the_tree_and_the_two_distributions_ask_for_the_same_versions() -> None:
@@ -122,8 +143,7 @@ def test_the_tree_and_the_two_distributions_ask_for_the_same_versions() -> None:
 
 
 def test_the_license_is_the_same_everywhere() -> None:
-    for name in ("genie-core", "genie-tui"):
-        folder = ROOT / "distributions" / name
+    folders = [*(ROOT / "distributions").iterdir(), *(ROOT / "plugins").iterdir()]
+    assert len(folders) == 2 + len(PLUGINS)
+    for folder in folders:
         assert (folder / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
-        core = ROOT / "distributions" / "genie-core"
-        assert (folder / "hatch_build.py").read_bytes() == (core / "hatch_build.py").read_bytes()
