@@ -27,10 +27,10 @@ from genie_core.room.protocol.frames import (
 from genie_core.room.protocol.names import check_name, fold_name, is_reserved, skeletons
 from genie_core.room.security.challenge import NONCE_CHARS, Transcript, new_nonce
 from genie_core.room.security.founding import continued_room, earlier_id
-from genie_core.room.security.invite_tokens import InviteToken
+from genie_core.room.security.invite_tokens import InviteToken, InviteTokens
 from genie_core.room.security.keys import is_key, verify
 from genie_core.room.server.log_window import NO_DISK, LogWindow
-from genie_core.room.server.peers import Peer, PeerRegistry, Stage
+from genie_core.room.server.peers import Peer, PeerRegistry, Refused, Stage
 from genie_core.room.server.quotas import Quotas
 from genie_core.room.server.setup import RoomSetup
 from genie_core.room.state.members import Person
@@ -161,12 +161,11 @@ class Admission:
         hello, channel = peer.hello, peer.channel or ""
         return Transcript(self._setup.room, hello.name, hello.key, hello.nonce, peer.nonce, channel)
 
-    def answer_request(self, host: Peer, admit: AnswerJoinRequest, now: float) -> None:
+    def answer_request(self, admit: AnswerJoinRequest, now: float) -> None:
         """Admit or refuse a waiting person, at all their terminals; the first answer counts."""
         peer = self._peers.get(admit.knock)
         if peer is None or peer.stage is not Stage.PENDING:
-            self._peers.refuse(host, "unknown_person", "they no longer wait to be admitted")
-            return
+            raise Refused("unknown_person", "they no longer wait to be admitted")
         for each in [other for other in self._peers.pending if other.key == peer.key]:
             self.withdraw_request(each)
             if admit.allow:
@@ -191,42 +190,39 @@ class Admission:
         if not may and self._passes is not None and self._passes.void_of(name):
             self.passes_voided += 1
 
-    def issue(self, peer: Peer, frame: IssueInvite, now: float) -> InviteToken | None:
-        """Issue an invite of a member with the host's role, or return their open one; or refuse."""
-        is_limited = frame.uses is not None or frame.lifetime is not None or frame.role is not None
-        if self._passes is None:
-            self._peers.refuse(peer, "out_of_state", NO_INVITES)
-        elif frame.role == "host" and not self._log.state.is_host(peer.name):
-            why = f"only {self._log.state.host} gives the host's role"
-            self._peers.refuse(peer, "not_allowed", why)
-        elif not (
+    def issue(self, peer: Peer, frame: IssueInvite, now: float) -> InviteToken:
+        """Issue an invite of a member with the host's role, or return their open one."""
+        passes, state = self._check_invites(), self._log.state
+        if frame.role == "host" and not state.is_host(peer.name):
+            raise Refused("not_allowed", f"only {state.host} gives the host's role")
+        if not (
             (frame.uses is None or 0 < frame.uses <= MOST_USES)
             and (frame.lifetime is None or 0 < frame.lifetime <= LONGEST_INVITE)
         ):
             why = f"an invite is for at most {MOST_USES} people and {LONGEST_INVITE / 86_400:.0f} days"
-            self._peers.refuse(peer, "too_long", why)
-        elif not self._quotas.nudge(peer, now):
-            self._peers.refuse(peer, "too_fast", TOO_FAST)
-        else:
-            by = "" if self._log.state.is_host(peer.name) else peer.name
-            known = None if is_limited else self._passes.newest(now, by)
+            raise Refused("too_long", why)
+        if not self._quotas.nudge(peer, now):
+            raise Refused("too_fast", TOO_FAST)
+        by = "" if state.is_host(peer.name) else peer.name
+        if frame.uses is None and frame.lifetime is None and frame.role is None:
+            known = passes.newest(now, by)
             if known is not None and known.uses is None and known.expires is None:
                 return known
-            self.passes_used += 1
-            return self._passes.issue(
-                now, uses=frame.uses, lifetime=frame.lifetime, role=frame.role, by=by
-            )
-        return None
+        self.passes_used += 1
+        return passes.issue(now, uses=frame.uses, lifetime=frame.lifetime, role=frame.role, by=by)
 
     def void_invites(self, peer: Peer, now: float) -> None:
         """Void the invites of all members and of the host."""
+        passes = self._check_invites()
+        if not self._quotas.nudge(peer, now):
+            raise Refused("too_fast", TOO_FAST)
+        passes.void()
+        self.passes_voided += 1
+
+    def _check_invites(self) -> InviteTokens:
         if self._passes is None:
-            self._peers.refuse(peer, "out_of_state", NO_INVITES)
-        elif not self._quotas.nudge(peer, now):
-            self._peers.refuse(peer, "too_fast", TOO_FAST)
-        else:
-            self._passes.void()
-            self.passes_voided += 1
+            raise Refused("out_of_state", NO_INVITES)
+        return self._passes
 
     def _may_arrive(self, peer: Peer, now: float) -> bool:
         """Count an arrival; dismiss the peer if there were too many.

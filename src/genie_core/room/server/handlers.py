@@ -57,7 +57,7 @@ from genie_core.room.security.sealing import OVERHEAD, PADDING
 from genie_core.room.security.signing import PREVIOUS_BYTES
 from genie_core.room.server.file_requests import FileRequests
 from genie_core.room.server.log_window import LogWindow
-from genie_core.room.server.peers import Peer, PeerRegistry
+from genie_core.room.server.peers import Peer, PeerRegistry, Refused
 from genie_core.room.server.quotas import Quotas
 from genie_core.room.state.private import objection_to_private
 from genie_core.room.state.room_state import RoomState
@@ -67,9 +67,6 @@ from genie_core.text.safe import is_emoji
 ID_CHARS: Final = 64
 LABEL_CHARS: Final = 200
 """Longest label of an engine; what goes beyond is cut off."""
-
-CONFIRMED: Final = 256
-"""Bytes that count for a confirmation of the host."""
 
 REMEMBERED_IDS: Final = 4096
 PATH_CHARS: Final = 400
@@ -89,7 +86,7 @@ CLOSING: Final = "the host suspends the room; this is sent when it is back"
 class FrameHandlers:
     """Checks the frames of members and records what is in order.
 
-    Every refusal is answered; ephemeral frames that don't fit are dropped silently. While `closing`,
+    Raises `Refused` for a frame that is not; ephemeral ones are dropped silently. While `closing`,
     messages are put off: their authors keep them until the room is back.
     """
 
@@ -122,43 +119,33 @@ class FrameHandlers:
             # No strike: a program that doesn't know of this tries again each second.
             self._peers.reply(peer, FrameRefused("too_fast", CLOSING, say.id[:ID_CHARS]))
             return
-        refusal = self._objection_to(peer, say, now)
-        if refusal is not None:
-            self._peers.refuse(peer, *refusal, say.id[:ID_CHARS])
-            return
+        self._check_message(peer, say, now)
         files = self._files.as_stored(say.files)
         if isinstance(files, str):
-            why = f"a file of this message is not at the host: {files}"
-            self._peers.refuse(peer, "unknown_file", why, say.id[:ID_CHARS])
-            return
-        said = self._as_said(peer, say, files)
-        if self._is_proven(peer, said, now, say.id[:ID_CHARS]):
-            self._log.record(peer.name, said, now)
-            peer.strikes = 0
+            raise Refused("unknown_file", f"a file of this message is not at the host: {files}")
+        self._record(peer, self._as_said(peer, say, files), now)
+        peer.strikes = 0
 
     def change(self, peer: Peer, change: ChangeMessage, now: float) -> None:
         """Record an edit, a deletion or a reaction, unless it changes nothing."""
-        body, ref = _whole_change(change.body), change.id[:ID_CHARS]
+        body = _whole_change(change.body)
         exchange = self._state.exchanges.get(body.message)
         if exchange is None:
             why = f"message {body.message} is unknown, or too old to be changed"
-            self._peers.refuse(peer, "unknown_message", why, ref)
-        elif self.is_silenced(peer):
-            self._peers.refuse(peer, *self._silence_of(peer), ref)
-        elif why := self._objection_to_change(peer, body, exchange):
-            self._peers.refuse(peer, "not_allowed", why, ref)
-        elif _changes_nothing(peer.name, body, exchange):
+            raise Refused("unknown_message", why)
+        self._check_may_write(peer)
+        if why := self._objection_to_change(peer, body, exchange):
+            raise Refused("not_allowed", why)
+        if _changes_nothing(peer.name, body, exchange):
             self._note_repeat(peer, now)
-        elif obstacle := self._log.obstacle:
-            self._peers.refuse(peer, "disk", obstacle, ref)
-        elif not self._quotas.speak(peer, size_of(change), now):
-            self._peers.refuse(peer, "too_fast", TOO_MUCH, ref)
-        elif why := self._log.objection(peer.name, body, now):
-            is_crossed = isinstance(body, MessageEdited) and exchange.edit is not None
-            why = CROSSED if is_crossed else f"this can't be recorded: {why}"
-            self._peers.refuse(peer, "unproven", why, ref)
+            return
+        self._check_disk()
+        if not self._quotas.speak(peer, size_of(change), now):
+            raise Refused("too_fast", TOO_MUCH)
+        if isinstance(body, MessageEdited) and exchange.edit is not None:
+            self._record(peer, body, now, CROSSED)
         else:
-            self._log.record(peer.name, body, now)
+            self._record(peer, body, now)
 
     def _objection_to_change(self, peer: Peer, body: ChangeBody, exchange: MessageThread) -> str:
         match body:
@@ -207,49 +194,47 @@ class FrameHandlers:
             about=say.about[:SIGNATURE_BYTES],
         )
 
-    def _is_proven(self, peer: Peer, body: AnyBody, now: float, ref: str = "") -> bool:
-        """Whether the author signed a body as it will be recorded; refuses it otherwise."""
-        why = self._log.objection(peer.name, body, now)
-        if why:
-            self._peers.refuse(peer, "unproven", f"this can't be recorded: {why}", ref)
-        return not why
+    def _record(self, peer: Peer, body: AnyBody, now: float, instead: str = "") -> None:
+        """Record a body that its author signed; refuse another with its flaw, or a text instead."""
+        if why := self._log.objection(peer.name, body, now):
+            raise Refused("unproven", instead or f"this can't be recorded: {why}")
+        self._log.record(peer.name, body, now)
+
+    def _check_may_write(self, peer: Peer) -> None:
+        if not self.is_silenced(peer):
+            return
+        if fold_name(peer.name) in self._state.muted:
+            raise Refused("muted", "the host has muted you")
+        raise Refused("not_allowed", SILENCED)
+
+    def _check_disk(self) -> None:
+        if obstacle := self._log.obstacle:
+            raise Refused("disk", obstacle)
 
     def publish(self, peer: Peer, publish: Publish, now: float) -> None:
         """Record a report of the responsible engine, once per id."""
         if (peer.name, publish.id) in self._published:
             self._note_repeat(peer, now)
             return
-        ref = publish.id[:ID_CHARS]
         if not _is_id(publish.id):
-            self._peers.refuse(peer, "malformed", f"an id has 1 to {ID_CHARS} characters", ref)
-            return
-        if obstacle := self._log.obstacle:
-            self._peers.refuse(peer, "disk", obstacle, ref)
-            return
+            raise Refused("malformed", f"an id has 1 to {ID_CHARS} characters")
+        self._check_disk()
         if not self._quotas.work(peer, now):
-            self._peers.refuse(peer, "too_fast", "the engine reports too much", ref)
-            return
+            raise Refused("too_fast", "the engine reports too much")
         try:
             body = normal(publish.body, self._limits.frame_bytes)
         except FrameError as error:
-            self._peers.refuse(peer, error.code, str(error), ref)
-            return
+            raise Refused(error.code, str(error)) from error
         if isinstance(body, AnswerPosted) and is_blank(body.text) and not body.sealed:
-            self._peers.refuse(peer, "malformed", "the answer is blank", ref)
-            return
+            raise Refused("malformed", "the answer is blank")
         objection = self._state.objection(body, peer.name, peer.device)
         if objection is not None:
-            self._peers.refuse(peer, self._code(body.message, peer.name), objection, ref)
-            return
-        if self.is_silenced(peer) and not self._is_under_way(body):
-            self._peers.refuse(peer, *self._silence_of(peer), ref)
-            return
+            raise Refused(self._code(body.message, peer.name), objection)
+        if not self._is_under_way(body):
+            self._check_may_write(peer)
         if not self._quotas.record(peer, size_of(body), now):
-            self._peers.refuse(peer, "too_fast", TOO_MUCH, ref)
-            return
-        if not self._is_proven(peer, body, now, ref):
-            return
-        self._log.record(peer.name, body, now)
+            raise Refused("too_fast", TOO_MUCH)
+        self._record(peer, body, now)
         self._published.add(peer.name, publish.id)
         peer.strikes = 0
 
@@ -265,38 +250,32 @@ class FrameHandlers:
         terminal = self._state.people[peer.name].terminals[peer.device]
         label = whole_text(equip.agent, LABEL_CHARS)
         if not terminal.engine:
-            self._peers.refuse(peer, "out_of_state", "a guest has no engine to speak of")
-        elif self.is_silenced(peer):
-            self._peers.refuse(peer, "not_allowed", SILENCED)
-        elif label == terminal.agent:
+            raise Refused("out_of_state", "a guest has no engine to speak of")
+        if self.is_silenced(peer):
+            raise Refused("not_allowed", SILENCED)
+        if label == terminal.agent:
             self._note_repeat(peer, now)
-        elif obstacle := self._log.obstacle:
-            self._peers.refuse(peer, "disk", obstacle)
-        elif not (self._quotas.nudge(peer, now) and self._quotas.record(peer, len(label), now)):
-            self._peers.refuse(peer, "too_fast", "the engine changes too often")
-        else:
-            self._log.record(peer.name, EngineChanged(label, peer.device), now)
+            return
+        self._check_disk()
+        if not (self._quotas.nudge(peer, now) and self._quotas.record(peer, len(label), now)):
+            raise Refused("too_fast", "the engine changes too often")
+        self._log.record(peer.name, EngineChanged(label, peer.device), now)
 
     def set_preferences(self, peer: Peer, prefer: SetPreferences, now: float) -> None:
         """Record how a member wants to be answered."""
         text = whole_text(prefer.text)
         if self.is_silenced(peer):
-            self._peers.refuse(peer, "not_allowed", SILENCED)
-        elif len(text) > PREFERENCE_CHARS:
-            why = f"preferences have at most {PREFERENCE_CHARS:,} characters"
-            self._peers.refuse(peer, "too_long", why)
-        elif text == self._state.preferences.get(fold_name(peer.name), ""):
+            raise Refused("not_allowed", SILENCED)
+        if len(text) > PREFERENCE_CHARS:
+            raise Refused("too_long", f"preferences have at most {PREFERENCE_CHARS:,} characters")
+        if text == self._state.preferences.get(fold_name(peer.name), ""):
             self._note_repeat(peer, now)
-        elif obstacle := self._log.obstacle:
-            self._peers.refuse(peer, "disk", obstacle)
-        elif not self._quotas.speak(peer, size_of(prefer), now):
-            self._peers.refuse(peer, "too_fast", TOO_MUCH)
-        else:
-            changed = PreferencesChanged(
-                text, prefer.previous[:PREVIOUS_BYTES], prefer.signature[:SIGNATURE_BYTES]
-            )
-            if self._is_proven(peer, changed, now):
-                self._log.record(peer.name, changed, now)
+            return
+        self._check_disk()
+        if not self._quotas.speak(peer, size_of(prefer), now):
+            raise Refused("too_fast", TOO_MUCH)
+        previous, signature = prefer.previous[:PREVIOUS_BYTES], prefer.signature[:SIGNATURE_BYTES]
+        self._record(peer, PreferencesChanged(text, previous, signature), now)
 
     def typing(self, peer: Peer, now: float) -> None:
         if not self.is_silenced(peer) and self._quotas.nudge(peer, now):
@@ -336,37 +315,32 @@ class FrameHandlers:
         """Ask the engine to stop a run, for the message's author or the engine's owner."""
         exchange = self._state.running.get(stop.message)
         if exchange is None:
-            self._peers.refuse(peer, "out_of_state", f"nothing runs for message {stop.message}")
-            return
+            raise Refused("out_of_state", f"nothing runs for message {stop.message}")
         if peer.name not in (exchange.author, exchange.handler):
             why = f"only {exchange.author} and {exchange.handler} may stop this run"
-            self._peers.refuse(peer, "not_responsible", why)
-            return
+            raise Refused("not_responsible", why)
         if not self._quotas.nudge(peer, now):
-            self._peers.refuse(peer, "too_fast", "too many requests to stop; slow down")
-            return
+            raise Refused("too_fast", "too many requests to stop; slow down")
         terminals = self._terminals_of(exchange)
         if not terminals:
-            self._peers.refuse(peer, "out_of_state", f"{exchange.handler} is not here")
+            raise Refused("out_of_state", f"{exchange.handler} is not here")
         for terminal in terminals:
             self._peers.reply(terminal, Stopping(stop.message, peer.name))
 
-    def answer_approval(self, peer: Peer, rule: AnswerApproval, now: float) -> None:
+    def answer_approval(self, peer: Peer, answer: AnswerApproval, now: float) -> None:
         """Forward an answer to the owner's terminal where the request waits."""
-        proposal = self._state.open.get(rule.approval)
-        if proposal is None or proposal.owner != peer.name:
-            self._peers.refuse(peer, "out_of_state", "that tool call does not wait for you")
-            return
-        terminals = self._terminals_of(self._state.exchanges[proposal.message])
+        approval = self._state.open.get(answer.approval)
+        if approval is None or approval.owner != peer.name:
+            raise Refused("out_of_state", "that tool call does not wait for you")
+        terminals = self._terminals_of(self._state.exchanges[approval.message])
         elsewhere = [terminal for terminal in terminals if terminal is not peer]
         if not elsewhere:
-            self._peers.refuse(peer, "out_of_state", "the terminal where it waits is not here")
-        elif not self._quotas.work(peer, now):
-            self._peers.refuse(peer, "too_fast", TOO_MUCH)
-        else:
-            ruled = ApprovalAnswered(*msgspec.structs.astuple(rule))
-            for terminal in elsewhere:
-                self._peers.reply(terminal, ruled)
+            raise Refused("out_of_state", "the terminal where it waits is not here")
+        if not self._quotas.work(peer, now):
+            raise Refused("too_fast", TOO_MUCH)
+        answered = ApprovalAnswered(*msgspec.structs.astuple(answer))
+        for terminal in elsewhere:
+            self._peers.reply(terminal, answered)
 
     def _terminals_of(self, exchange: MessageThread) -> list[Peer]:
         """Return a run's terminal; if it is gone, the owner's other terminals."""
@@ -377,45 +351,35 @@ class FrameHandlers:
         """Whether this member may not write."""
         return self.is_silent_role(peer.name, self._state.people[peer.name].role)
 
-    def _silence_of(self, peer: Peer) -> tuple[Refusal, str]:
-        """Return the refusal for a silenced person."""
-        if fold_name(peer.name) in self._state.muted:
-            return "muted", "the host has muted you"
-        return "not_allowed", SILENCED
-
     def is_silent_role(self, name: str, role: Role) -> bool:
         """Whether a person with this name and role may not write, present or not."""
         return role == "observer" or fold_name(name) in self._state.muted
 
-    def _objection_to(self, peer: Peer, say: PostMessage, now: float) -> tuple[Refusal, str] | None:
+    def _check_message(self, peer: Peer, say: PostMessage, now: float) -> None:
         limit = self._limits.text_chars
         if not _is_id(say.id):
-            return "malformed", f"an id has 1 to {ID_CHARS} characters"
-        if self.is_silenced(peer):
-            return self._silence_of(peer)
+            raise Refused("malformed", f"an id has 1 to {ID_CHARS} characters")
+        self._check_may_write(peer)
         if not 0 <= say.reply_to <= self._log.head:
-            return "unknown_message", f"there is no message {say.reply_to} to reply to"
+            raise Refused("unknown_message", f"there is no message {say.reply_to} to reply to")
         if say.to or say.sealed:
             if why := self._objection_to_private(peer, say):
-                return "not_allowed", why
+                raise Refused("not_allowed", why)
         elif is_blank(say.text) and not (say.files or say.quotes):
-            return "malformed", "a message without text"
+            raise Refused("malformed", "a message without text")
         if len(say.files) > self._limits.files:
-            return "too_long", f"a message has at most {self._limits.files} files"
+            raise Refused("too_long", f"a message has at most {self._limits.files} files")
         if _quoted_chars(say.quotes) > self._limits.quote_chars:
-            return "too_long", f"at most {self._limits.quote_chars:,} characters are quoted at once"
+            why = f"at most {self._limits.quote_chars:,} characters are quoted at once"
+            raise Refused("too_long", why)
         if len(say.text) > limit:
-            return (
-                "too_long",
-                f"the message has {len(say.text):,} characters, the limit is {limit:,}",
-            )
-        if obstacle := self._log.obstacle:
-            return "disk", obstacle
+            why = f"the message has {len(say.text):,} characters, the limit is {limit:,}"
+            raise Refused("too_long", why)
+        self._check_disk()
         if self._state.members.is_agent(peer.name) and (why := self._objection_to_agent(peer, now)):
-            return "not_allowed", why
+            raise Refused("not_allowed", why)
         if not self._quotas.speak(peer, size_of(say), now):
-            return "too_fast", TOO_MUCH
-        return None
+            raise Refused("too_fast", TOO_MUCH)
 
     def _objection_to_private(self, peer: Peer, say: PostMessage) -> str:
         """Return why a private message can't be recorded; empty if it can."""

@@ -28,7 +28,7 @@ from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.security.host_records import is_valid
 from genie_core.room.server.log_window import NO_DISK, LogWindow
-from genie_core.room.server.peers import Peer, PeerRegistry
+from genie_core.room.server.peers import Peer, PeerRegistry, Refused
 from genie_core.room.server.quotas import Quotas
 from genie_core.room.state.members import Person
 
@@ -81,33 +81,24 @@ class Moderation:
         self._failing = False
         self._told = 0
 
-    def has_authority(self, peer: Peer) -> bool:
-        """Whether this is the host or a member with the host's role; refuses otherwise."""
-        if self._log.state.administers(peer.name):
-            return True
-        self._peers.refuse(peer, "not_allowed", ONLY_HOST)
-        return False
+    def check_authority(self, peer: Peer) -> None:
+        """Refuse a frame unless it is of the host or a member with the host's role."""
+        if not self._log.state.administers(peer.name):
+            raise Refused("not_allowed", ONLY_HOST)
 
-    def is_host(self, peer: Peer) -> bool:
-        """Whether this is the host; refuses otherwise."""
-        if self._log.state.is_host(peer.name):
-            return True
-        self._peers.refuse(peer, "not_allowed", ONLY_HOST)
-        return False
+    def _check_host(self, peer: Peer) -> None:
+        if not self._log.state.is_host(peer.name):
+            raise Refused("not_allowed", ONLY_HOST)
 
     def moderate(self, peer: Peer, frame: Moderate, now: float) -> None:
         """Apply a measure to a person, present or not."""
+        self.check_authority(peer)
         urgent = frame.measure not in ("unmute", "pardon", "free")
-        if not (self.has_authority(peer) and self._has_time(peer, now, urgent=urgent)):
-            return
-        person = self._person(peer, frame.name)
-        if person is None:
-            return
+        self._check_time(peer, now, urgent=urgent)
+        person = self._person(frame.name)
         asker = self._asker(peer)
-        objection = self._objection(frame, person, asker)
-        if objection:
-            self._peers.refuse(peer, "out_of_state", objection)
-            return
+        if objection := self._objection(frame, person, asker):
+            raise Refused("out_of_state", objection)
         self._apply(frame, person, now, asker)
 
     def administer(self, frame: Moderate, now: float) -> str:
@@ -154,9 +145,10 @@ class Moderation:
 
         They are the host's, so others with the host's role may only hide them.
         """
-        may = self.is_host(peer) if on else self.has_authority(peer)
-        if not (may and self._has_time(peer, now, urgent=not on)):
-            return
+        if on:
+            self._check_host(peer)
+        self.check_authority(peer)
+        self._check_time(peer, now, urgent=not on)
         if on != self._log.state.sharing:
             body = ArgumentSharingChanged(on, asked_by=self._asker(peer))
             self._log.record(self._log.state.host, body, now)
@@ -164,19 +156,15 @@ class Moderation:
 
     def set_heirs(self, peer: Peer, frame: SetHeirs, now: float) -> None:
         """Record who may host in the host's place."""
-        if not (self.is_host(peer) and self._has_time(peer, now)):
-            return
+        self._check_host(peer)
+        self._check_time(peer, now)
         if len(frame.heirs) > MOST_HEIRS:
-            self._peers.refuse(peer, "too_long", f"at most {MOST_HEIRS} heirs")
-            return
-        people = [self._person(peer, name) for name in frame.heirs]
+            raise Refused("too_long", f"at most {MOST_HEIRS} heirs")
+        people = [self._person(name) for name in frame.heirs]
         for each in people:
-            if each is None:
-                return
             if why := self._objection_to_heir(each):
-                self._peers.refuse(peer, "out_of_state", why)
-                return
-        keys = tuple(dict.fromkeys(each.key for each in people if each is not None))
+                raise Refused("out_of_state", why)
+        keys = tuple(dict.fromkeys(each.key for each in people))
         if frame.automatic:
             keys = self._usual_heirs()
         own = self._log.state.succession.own
@@ -269,16 +257,13 @@ class Moderation:
 
     def offer(self, peer: Peer, name: str, now: float) -> None:
         """Ask a member to host next."""
-        if not (self.is_host(peer) and self._has_time(peer, now)):
-            return
-        person = self._person(peer, name)
-        if person is None:
-            return
+        self._check_host(peer)
+        self._check_time(peer, now)
+        person = self._person(name)
         if not (person.present and _may_host(person)):
             has_role = self._log.state.members.holds_host_role(person.name)
             why = (ROLE_HOSTS_NOT if has_role else CAN_NOT_HOST).format(person.name)
-            self._peers.refuse(peer, "out_of_state", why)
-            return
+            raise Refused("out_of_state", why)
         self._offered = person.name
         for terminal in self._peers.at(person.name):
             self._peers.reply(terminal, HostingOffered(peer.name))
@@ -286,36 +271,28 @@ class Moderation:
     def accept(self, peer: Peer, deed: HostRecord, now: float) -> None:
         """Record that the asked member accepts; the host then closes the room."""
         if peer.name != self._offered:
-            self._peers.refuse(peer, "not_allowed", "the host has not asked you to host")
-            return
+            raise Refused("not_allowed", "the host has not asked you to host")
         if not _may_host(self._log.state.people[peer.name]):
-            self._peers.refuse(peer, "not_allowed", CAN_NOT_HOST.format(peer.name))
-            return
-        if not self._has_time(peer, now):
-            return
+            raise Refused("not_allowed", CAN_NOT_HOST.format(peer.name))
+        self._check_time(peer, now)
         if not is_valid(deed) or (deed.key, deed.host) != (peer.key, peer.name):
-            self._peers.refuse(peer, "unproven", "the deed is not signed by your key")
-            return
+            raise Refused("unproven", "the deed is not signed by your key")
         if deed.room != self._log.state.room:
-            self._peers.refuse(peer, "wrong_room", "the deed is for another room")
-            return
+            raise Refused("wrong_room", "the deed is for another room")
         self._offered, self.heir = "", (peer.name, deed)
         for terminal in self._peers.at(self._log.state.host):
             self._peers.reply(terminal, HostingAccepted(peer.name, deed))
 
-    def _has_time(self, peer: Peer, now: float, *, urgent: bool = False) -> bool:
+    def _check_time(self, peer: Peer, now: float, *, urgent: bool = False) -> None:
         if self._log.congested and not urgent:  # what takes a right away can't wait
-            self._peers.refuse(peer, "disk", NO_DISK)
-        elif not self._quotas.nudge(peer, now):
-            self._peers.refuse(peer, "too_fast", "too much at once; slow down")
-        else:
-            return True
-        return False
+            raise Refused("disk", NO_DISK)
+        if not self._quotas.nudge(peer, now):
+            raise Refused("too_fast", "too much at once; slow down")
 
-    def _person(self, peer: Peer, name: str) -> Person | None:
+    def _person(self, name: str) -> Person:
         person = self._known(name)
         if person is None:
-            self._peers.refuse(peer, "unknown_person", _UNKNOWN.format(name[:64]))
+            raise Refused("unknown_person", _UNKNOWN.format(name[:64]))
         return person
 
     def _known(self, name: str) -> Person | None:

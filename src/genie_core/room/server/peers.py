@@ -135,6 +135,15 @@ class Signals:
         return taken
 
 
+class Refused(Exception):
+    """The room does not act on a frame, and tells its sender why."""
+
+    def __init__(self, code: Refusal, text: str) -> None:
+        super().__init__(text)
+        self.code: Refusal = code
+        self.text = text
+
+
 @dataclass(slots=True, eq=False)
 class Peer:
     """One connection to the room. Nothing in it grows with how slowly the peer reads.

@@ -23,15 +23,13 @@ from genie_core.room.protocol.events import (
     RunFailed,
 )
 from genie_core.room.protocol.frames import (
-    BEQUEST_REF,
     EventsRecovered,
-    Refusal,
 )
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.protocol.names import fold_name, is_blank, is_name
 from genie_core.room.server.handlers import TOO_MUCH, is_reaction
 from genie_core.room.server.log_window import UNREADABLE, LogWindow
-from genie_core.room.server.peers import Peer, PeerRegistry
+from genie_core.room.server.peers import Peer, PeerRegistry, Refused
 from genie_core.room.server.quotas import Quotas
 from genie_core.room.state.proofs import flaw_of_recovered
 from genie_core.room.state.succession import is_fit
@@ -77,8 +75,7 @@ class EventRecovery:
         state = self._log.state
         muted = fold_name(peer.name) in state.muted
         if not peer.key or muted or state.people[peer.name].role == "observer":
-            self._refuse(peer, "not_allowed", "you may not add to this room's past")
-            return
+            raise Refused("not_allowed", "you may not add to this room's past")
         unproven, taken = 0, 0
         most = self._log.lookups + LOOKUPS
         for event in events:
@@ -91,8 +88,8 @@ class EventRecovery:
             unsigned = state.founding is not None and flaw_of_recovered(state, event)
             if unsigned or (is_change and self._is_silenced(event.by)):
                 unproven += 1
-            elif not self._recover_one(peer, event, now):
-                return
+            else:
+                self._recover_one(peer, event, now)
         if events:
             self._peers.reply(peer, EventsRecovered(events[taken - 1].seq, unproven))
 
@@ -102,33 +99,24 @@ class EventRecovery:
         is_out = name in members.muted or name in members.banned
         return is_out or members.roles.get(name) == "observer"
 
-    def _refuse(self, peer: Peer, code: Refusal, text: str) -> None:
-        self._peers.refuse(peer, code, text, BEQUEST_REF)
-
-    def _recover_one(self, peer: Peer, event: Event, now: float) -> bool:
-        """Record one event; False, after telling the peer, if later ones can't be recorded."""
+    def _recover_one(self, peer: Peer, event: Event, now: float) -> None:
+        """Record one event, unless the room has it; refuse if later ones can't be recorded."""
         if not self._is_fit(event):
-            self._refuse(peer, "malformed", "that is nothing that a room's log could hold")
-            return False
+            raise Refused("malformed", "that is nothing that a room's log could hold")
         if not self._is_new(event):
-            return True
+            return
         if obstacle := self._log.obstacle:
-            self._refuse(peer, "disk", obstacle)
-            return False
+            raise Refused("disk", obstacle)
         if event.seq <= self._log.head and self._log.event(event.seq) is None:
-            self._refuse(peer, "disk", UNREADABLE)  # so it can't be told whether it is new
-            return False
+            raise Refused("disk", UNREADABLE)  # so it can't be told whether it is new
         if len(self._log.state.inherited) >= MAX_RECOVERED:
-            self._refuse(peer, "no_space", "this room has recovered enough")
-            return False
+            raise Refused("no_space", "this room has recovered enough")
         if not (
             self._quotas.work(peer, now) and self._quotas.record(peer, size_of(event.body), now)
         ):
-            self._refuse(peer, "too_fast", TOO_MUCH)
-            return False
+            raise Refused("too_fast", TOO_MUCH)
         self._log.record(peer.name, RecoveredEvent(event), now)
         peer.strikes = 0
-        return True
 
     def _is_fit(self, event: Event) -> bool:
         body, state = event.body, self._log.state

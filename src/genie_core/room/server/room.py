@@ -80,7 +80,7 @@ from genie_core.room.server.handlers import (
 )
 from genie_core.room.server.log_window import LogWindow
 from genie_core.room.server.moderation import PUT_OUT, PUT_OUT_BY_COHOST, Moderation
-from genie_core.room.server.peers import BY_AGENTS, NEXT, Peer, PeerRegistry, Stage
+from genie_core.room.server.peers import BY_AGENTS, NEXT, Peer, PeerRegistry, Refused, Stage
 from genie_core.room.server.quotas import Quotas
 from genie_core.room.server.recovery import EventRecovery
 from genie_core.room.server.setup import RoomSetup
@@ -234,8 +234,16 @@ class Room:
             self._expel(peer, "out_of_state", why, now)
             return
         if self._is_agents(peer) and not isinstance(frame, BY_AGENTS):
-            self.peers.refuse(peer, "not_allowed", NOT_BY_AGENTS, _ref_of(frame))
+            ref = "" if isinstance(frame, ChangeMessage) else _ref_of(frame)
+            self.peers.refuse(peer, "not_allowed", NOT_BY_AGENTS, ref)
             return
+        try:
+            self._handle(peer, frame, now)
+        except Refused as refused:
+            self.peers.refuse(peer, refused.code, refused.text, _ref_of(frame))
+
+    def _handle(self, peer: Peer, frame: ClientFrame, now: float) -> None:
+        """Act on a frame that fits the stage of its sender. Raises `Refused`."""
         match frame:
             case Hello():
                 self.admission.greet(peer, frame, now)
@@ -272,18 +280,18 @@ class Room:
             case AcceptHosting(deed=deed):
                 self._moderation.accept(peer, deed, now)
             case AnswerJoinRequest():
-                if self._moderation.has_authority(peer):
-                    self.admission.answer_request(peer, frame, now)
+                self._moderation.check_authority(peer)
+                self.admission.answer_request(frame, now)
             case IssueInvite():
-                if self._moderation.has_authority(peer):
-                    self._issue_invite(peer, frame, now)
+                self._moderation.check_authority(peer)
+                self._issue_invite(peer, frame, now)
             case VoidInvites():
-                if self._moderation.has_authority(peer):
-                    self.admission.void_invites(peer, now)
+                self._moderation.check_authority(peer)
+                self.admission.void_invites(peer, now)
             case RecoverEvents(events=events):
                 self._recovery.recover(peer, events, now)
             case StoreFile() | Chunk() if self._handlers.is_silenced(peer):
-                self.peers.refuse(peer, "not_allowed", SILENCED, frame.digest[:DIGEST_CHARS])
+                raise Refused("not_allowed", SILENCED)
             case StoreFile() | Chunk() | FetchFile():
                 self.files.ask(peer, frame)
             case Bye(reason=reason):
@@ -292,14 +300,12 @@ class Room:
     def _issue_invite(self, peer: Peer, frame: IssueInvite, now: float) -> None:
         deed = self.deed
         if deed is None or not deed.pin:
-            self.peers.refuse(peer, "out_of_state", NO_INVITES)
-            return
+            raise Refused("out_of_state", NO_INVITES)
         made = self.admission.issue(peer, frame, now)
-        if made is not None:
-            places = tuple(map(parse_address, deed.addresses))
-            setup, hash_ = self._setup, hash_in(self._setup.room)
-            invite = Invite(places, deed.pin, made.id, made.secret, setup.title, hash_)
-            self.peers.reply(peer, InviteIssued(write_invite(invite)))
+        places = tuple(map(parse_address, deed.addresses))
+        setup, hash_ = self._setup, hash_in(self._setup.room)
+        invite = Invite(places, deed.pin, made.id, made.secret, setup.title, hash_)
+        self.peers.reply(peer, InviteIssued(write_invite(invite)))
 
     def _is_agents(self, peer: Peer) -> bool:
         return peer.stage is Stage.JOINED and self.state.members.is_agent(peer.name)
@@ -518,10 +524,12 @@ class Room:
 
 
 def _ref_of(frame: ClientFrame) -> str:
-    """Return what a refusal of a frame that is not for agents refers to."""
+    """Return the part of a frame by which a refusal refers to it."""
     match frame:
-        case Publish(id=id_):
+        case PostMessage(id=id_) | ChangeMessage(id=id_) | Publish(id=id_):
             return id_[:ID_CHARS]
+        case StoreFile(digest=digest) | Chunk(digest=digest):
+            return digest[:DIGEST_CHARS]
         case RecoverEvents():
             return BEQUEST_REF
         case _:
