@@ -2,7 +2,8 @@
 
 import hmac
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Final
 
 import msgspec
@@ -22,7 +23,6 @@ from genie_core.room.protocol.frames import (
     JoinPending,
     JoinRequested,
     Prove,
-    Refusal,
 )
 from genie_core.room.protocol.names import check_name, fold_name, is_reserved, skeletons
 from genie_core.room.security.challenge import NONCE_CHARS, Transcript, new_nonce
@@ -99,43 +99,47 @@ class Admission:
     def greet(self, peer: Peer, hello: Hello, now: float) -> None:
         """Challenge an outside connection; decide at once about one of this process."""
         peer.hello = hello
-        refusal = self._refusal_of_form(hello)
-        if refusal is not None:
-            self._turn_away(peer, *refusal)
-        elif peer.channel is None:
-            if self._may_arrive(peer, now):
+        with self._turning_away(peer):
+            self._check_form(hello)
+            if peer.channel is None:
+                self._check_rate(peer, now)
                 self._admit(peer, now)
-        elif not (is_key(hello.key) and 0 < len(hello.nonce) <= NONCE_CHARS):
-            self._turn_away(peer, "unproven", "this room only lets people in who have a key")
-        else:
-            peer.stage, peer.nonce = Stage.PROVING, new_nonce()
-            self._peers.reply(peer, self._challenge(peer))
+            elif not (is_key(hello.key) and 0 < len(hello.nonce) <= NONCE_CHARS):
+                raise Refused("unproven", "this room only lets people in who have a key")
+            else:
+                peer.stage, peer.nonce = Stage.PROVING, new_nonce()
+                self._peers.reply(peer, self._challenge(peer))
 
     def prove(self, peer: Peer, prove: Prove, now: float) -> None:
         """Check the response to a challenge."""
+        with self._turning_away(peer):
+            self._check_proof(peer, prove, now)
+            self._check_rate(peer, now)
+            if self._setup.ask and not self._knows(peer):
+                self._let_wait(peer, now)
+            else:
+                self._admit(peer, now)
+
+    @contextmanager
+    def _turning_away(self, peer: Peer) -> Iterator[None]:
+        """Dismiss a connection that the block refuses."""
+        try:
+            yield
+        except Refused as refused:
+            text = whole_text(refused.text)
+            self._peers.dismiss(peer, refused.code, text, final=refused.final)
+
+    def _check_proof(self, peer: Peer, prove: Prove, now: float) -> None:
         hello, meeting = peer.hello, self._meeting(peer)
         if not verify(hello.key, prove.signature, meeting.encode()):
             why = "the signature is not by your key over this connection; a machine in between may relay it"
-            self._turn_away(peer, "unproven", why)
-            return
+            raise Refused("unproven", why)
         if prove.arrival is not None:
             peer.hello = replace(hello, **msgspec.structs.asdict(prove.arrival))
-            refusal = self._refusal_of_form(peer.hello)
-            if refusal is not None:
-                self._turn_away(peer, *refusal)
-                return
+            self._check_form(peer.hello)
         is_trusted = self._setup.trusts_loopback and peer.source == LOOPBACK
         if prove.pass_id or not (self._knows(peer) or is_trusted):
-            refusal = self._refusal_of_pass(peer, prove, meeting, now)
-            if refusal is not None:
-                self._turn_away(peer, *refusal)
-                return
-        if not self._may_arrive(peer, now):
-            return
-        if self._setup.ask and not self._knows(peer):
-            self._let_wait(peer, now)
-        else:
-            self._admit(peer, now)
+            self._check_pass(peer, prove, meeting, now)
 
     def _challenge(self, peer: Peer) -> Challenge:
         identity = self._setup.identity
@@ -168,10 +172,10 @@ class Admission:
             raise Refused("unknown_person", "they no longer wait to be admitted")
         for each in [other for other in self._peers.pending if other.key == peer.key]:
             self.withdraw_request(each)
-            if admit.allow:
+            with self._turning_away(each):
+                if not admit.allow:
+                    raise Refused("turned_away", "the host did not let you in")
                 self._admit(each, now)
-            else:
-                self._turn_away(each, "turned_away", "the host did not let you in")
 
     def withdraw_request(self, peer: Peer) -> None:
         """Tell those who may answer that a connection no longer waits."""
@@ -224,28 +228,22 @@ class Admission:
             raise Refused("out_of_state", NO_INVITES)
         return self._passes
 
-    def _may_arrive(self, peer: Peer, now: float) -> bool:
-        """Count an arrival; dismiss the peer if there were too many.
+    def _check_rate(self, peer: Peer, now: float) -> None:
+        """Count an arrival; refuse it if there were too many.
 
         Only those who may join are counted, so that others can't use up the quota. Known people
         have a quota of their own, wherever they connect from.
         """
-        if self._quotas.join(peer.source, now, peer.key if self._knows(peer) else ""):
-            return True
-        why = "too many people come in at once; try again in a moment"
-        self._peers.dismiss(peer, "too_fast", why, final=False)
-        return False
+        if not self._quotas.join(peer.source, now, peer.key if self._knows(peer) else ""):
+            why = "too many people come in at once; try again in a moment"
+            raise Refused("too_fast", why, final=False)
 
     def _let_wait(self, peer: Peer, now: float) -> None:
         self._end_long_waits(now)
         if self._is_crowded(peer.source):
             why = "too many people wait for the host's word; try again later"
-            self._peers.dismiss(peer, "room_full", why, final=False)
-            return
-        objection = self._objection(peer)
-        if objection is not None:
-            self._turn_away(peer, *objection)
-            return
+            raise Refused("room_full", why, final=False)
+        self._check_person(peer)
         peer.stage, peer.waiting_since = Stage.PENDING, now
         self._peers.reply(peer, JoinPending(WAIT))
         self._tell_hosts(self._request_of(peer))
@@ -280,34 +278,44 @@ class Admission:
                 self._peers.reply(peer, knocking)
 
     def _admit(self, peer: Peer, now: float) -> None:
-        objection = self._objection(peer)
-        if objection is not None:
-            self._turn_away(peer, *objection)
-        elif self._diverges(peer.hello):
+        self._check_person(peer)
+        if self._diverges(peer.hello):
             self._peers.reply(peer, self._points())
-            why = "your copy of this room and the host's contradict each other"
-            self._turn_away(peer, "diverged", why)
-        elif (seconds := self._quotas.exclusion(peer.hello.name, now)) > 0:
+            raise Refused("diverged", "your copy of this room and the host's contradict each other")
+        if (seconds := self._quotas.exclusion(peer.hello.name, now)) > 0:
             why = f"you sent too much that changes nothing; come back in {math.ceil(seconds)} s"
-            self._peers.dismiss(peer, "too_fast", why, final=False)
-        elif self._log.refusal:
-            self._turn_away(peer, "disk", self._log.refusal)
-        elif self._log.congested:  # this passes, so it is of use to come back
-            self._peers.dismiss(peer, "disk", NO_DISK, final=False)
-        elif why := self._objection_to_agent(peer):
-            self._turn_away(peer, "no_invite", why)
-        elif self._has_silent(peer):
-            self._turn_away(peer, "no_invite", TOO_SILENT)
-        elif not self._is_consumed(peer, now):
-            self._turn_away(peer, "no_invite", NOT_VALID)
-        else:
-            name = self._spelling_of(peer)
-            given = peer.invite.role if peer.invite is not None else None
-            if peer.invite is not None and self._passes is not None:
-                self._passes.note_names(
-                    peer.pass_id, [*(each.name for each in self._silent(peer.pass_id)), name]
-                )
-            self._join(peer, name, given or self._role_of(peer, name), now)
+            raise Refused("too_fast", why, final=False)
+        if self._log.refusal:
+            raise Refused("disk", self._log.refusal)
+        if self._log.congested:  # this passes, so it is of use to come back
+            raise Refused("disk", NO_DISK, final=False)
+        self._check_invite(peer, now)
+        name = self._spelling_of(peer)
+        given = peer.invite.role if peer.invite is not None else None
+        if peer.invite is not None and self._passes is not None:
+            silent = [each.name for each in self._silent(peer.pass_id)]
+            self._passes.note_names(peer.pass_id, [*silent, name])
+        self._join(peer, name, given or self._role_of(peer, name), now)
+
+    def _check_invite(self, peer: Peer, now: float) -> None:
+        """Count a use of the invite, if any; refuse one that the newcomer can't use.
+
+        Known people need none, and none gives them a role: a host may have taken it from them.
+        """
+        if not peer.pass_id or self._passes is None or self._knows(peer):
+            return
+        invite = self._passes.get(peer.pass_id)
+        if invite is not None and peer.hello.kind == "agent" and invite.role in ("host", "member"):
+            why = f"this invite gives the role {invite.role}, which no agent can have"
+            raise Refused("no_invite", why)
+        if invite is not None and invite.uses is None:  # one for so many has a limit of its own
+            gone = [person for person in self._silent(peer.pass_id) if not person.present]
+            if len(gone) >= MOST_SILENT:
+                raise Refused("no_invite", TOO_SILENT)
+        self.passes_used += 1
+        peer.invite = self._passes.consume(peer.pass_id, now)
+        if peer.invite is None:
+            raise Refused("no_invite", NOT_VALID)
 
     def _silent(self, pass_id: str) -> list[Person]:
         """Return the members who came by an invite and have not written yet."""
@@ -316,122 +324,88 @@ class Admission:
         known = [people[name] for name in (invite.names if invite else ()) if name in people]
         return [person for person in known if not person.spoke]
 
-    def _has_silent(self, peer: Peer) -> bool:
-        """Whether too many of those who came by a newcomer's invite left without a word.
-
-        An invite for so many people has a limit of its own.
-        """
-        invite = self._passes.get(peer.pass_id) if self._passes is not None else None
-        if invite is None or invite.uses is not None or self._knows(peer):
-            return False
-        gone = [person for person in self._silent(peer.pass_id) if not person.present]
-        return len(gone) >= MOST_SILENT
-
-    def _is_consumed(self, peer: Peer, now: float) -> bool:
-        """Count a use of the invite, if any; False if it ended meanwhile.
-
-        Known people need none, and none gives them a role: a host may have taken it from them.
-        """
-        if not peer.pass_id or self._passes is None or self._knows(peer):
-            return True
-        self.passes_used += 1
-        peer.invite = self._passes.consume(peer.pass_id, now)
-        return peer.invite is not None
-
-    def _objection_to_agent(self, peer: Peer) -> str:
-        """Return why an agent can't use its invite; empty if it can, and for a person."""
-        invite = self._passes.get(peer.pass_id) if self._passes is not None else None
-        is_new_agent = peer.hello.kind == "agent" and not self._knows(peer)
-        if invite is None or not is_new_agent or invite.role not in ("host", "member"):
-            return ""
-        return f"this invite gives the role {invite.role}, which no agent can have"
-
-    def _refusal_of_form(self, hello: Hello) -> tuple[Refusal, str] | None:
-        """Return what is wrong with a hello, regardless of its sender."""
+    def _check_form(self, hello: Hello) -> None:
+        """Refuse a hello that is wrong, regardless of its sender."""
         if hello.version != VERSION:
             why = f"this room speaks version {VERSION} of the protocol, you speak {hello.version}"
-            return "version", why
+            raise Refused("version", why)
         try:
             check_name(hello.name)
         except InvalidName as error:
-            return "name_invalid", str(error)
+            raise Refused("name_invalid", str(error)) from error
         if hello.room not in ("", self._setup.room, earlier_id(self._log.state.founding)):
-            return "wrong_room", "another room is at this address"  # strangers hear no title
+            raise Refused("wrong_room", "another room is at this address")  # no title for strangers
         if hello.kind == "agent" and hello.engine:
-            return "malformed", "an agent that is a member has no engine of its own"
+            raise Refused("malformed", "an agent that is a member has no engine of its own")
         if len(hello.device) > DEVICE_CHARS:
-            return "malformed", f"a device is named in at most {DEVICE_CHARS} characters"
-        return None
+            raise Refused("malformed", f"a device is named in at most {DEVICE_CHARS} characters")
 
-    def _refusal_of_pass(
-        self, peer: Peer, prove: Prove, meeting: Transcript, now: float
-    ) -> tuple[Refusal, str] | None:
+    def _check_pass(self, peer: Peer, prove: Prove, meeting: Transcript, now: float) -> None:
         if not prove.pass_id:
-            return "no_invite", "this room needs an invite; ask the host for one"
+            raise Refused("no_invite", "this room needs an invite; ask the host for one")
         passes = self._passes
-        if passes is None or not passes.check(prove.pass_id, prove.proof, meeting.encode(), now):
-            if self._knows(peer):
-                return None  # an old invite takes nothing away from a member
-            return "no_invite", NOT_VALID
-        peer.pass_id = prove.pass_id
-        return None
+        if passes is not None and passes.check(prove.pass_id, prove.proof, meeting.encode(), now):
+            peer.pass_id = prove.pass_id
+        elif not self._knows(peer):  # an old invite takes nothing away from a member
+            raise Refused("no_invite", NOT_VALID)
 
-    def _objection(self, peer: Peer) -> tuple[Refusal, str] | None:
-        """Return why this person can't be in the room now."""
+    def _check_person(self, peer: Peer) -> None:
+        """Refuse a person who can't be in the room now."""
         state, name = self._log.state, fold_name(check_name(peer.hello.name))
         if name in state.banned or (peer.key and peer.key in state.banned.values()):
-            return "banned", "the host does not want you in this room"
+            raise Refused("banned", "the host does not want you in this room")
         if self._is_hosts(name) and not self._is_host(peer):
-            return "name_taken", f"{state.host} is the host's name in this room; choose another"
+            why = f"{state.host} is the host's name in this room; choose another"
+            raise Refused("name_taken", why)
         bound = state.keys.get(name, "")
         if bound and peer.key != bound:
             why = f"the name {peer.hello.name} belongs to another key in this room"
-            return "name_taken", f"{why}; choose another with --name"
+            raise Refused("name_taken", f"{why}; choose another with --name")
         known_as = state.owner_of(peer.key)
         if known_as is not None and fold_name(known_as) != name:
-            return "name_taken", f"your key goes by {known_as} in this room; join with that --name"
-        if why := self._change_of_kind(peer, name):
-            return "name_taken", why
+            why = f"your key goes by {known_as} in this room; join with that --name"
+            raise Refused("name_taken", why)
+        self._check_kind(peer, name)
         here = self._peers.at(name)
         if any(other.key != peer.key for other in here):
-            return "name_taken", f"{here[0].name} is in the room already; choose another name"
-        return self._likeness(peer, name) or self._lack_of_space(peer, here)
+            why = f"{here[0].name} is in the room already; choose another name"
+            raise Refused("name_taken", why)
+        self._check_likeness(peer, name)
+        self._check_space(peer, here)
 
-    def _change_of_kind(self, peer: Peer, name: str) -> str:
-        """Return why a name can't become an agent's, or a person's; empty if it is none."""
+    def _check_kind(self, peer: Peer, name: str) -> None:
+        """Refuse a name of a person to an agent, and one of an agent to a person."""
         kind, known = peer.hello.kind, self._log.state.people.values()
         before = next((one.kind for one in known if fold_name(one.name) == name), None)
         if self._is_hosts(name):
             before = ""
-        if before is None or before == kind:
-            return ""
-        whose = "an agent's" if before == "agent" else "a person's"
-        return f"the name {peer.hello.name} is {whose} in this room; choose another with --name"
+        if before is not None and before != kind:
+            whose = "an agent's" if before == "agent" else "a person's"
+            why = f"the name {peer.hello.name} is {whose} in this room; choose another with --name"
+            raise Refused("name_taken", why)
 
-    def _likeness(self, peer: Peer, name: str) -> tuple[Refusal, str] | None:
+    def _check_likeness(self, peer: Peer, name: str) -> None:
         """Refuse a new name that looks like another; known members keep theirs."""
         state, wanted = self._log.state, check_name(peer.hello.name)
         known = {*(person.name for person in state.people.values()), state.host} - {""}
         if any(fold_name(other) == name for other in known):
-            return None
+            return
         if is_reserved(wanted):
-            return (
-                "name_invalid",
-                f"the name {wanted} reads like a word of the program; choose another with --name",
-            )
+            why = f"the name {wanted} reads like a word of the program"
+            raise Refused("name_invalid", f"{why}; choose another with --name")
         for other in known:
             if skeletons(other) & skeletons(wanted):
                 why = f"the name {wanted} looks like {other}, a name already used in this room"
-                return "name_taken", f"{why}; choose another with --name"
-        return None
+                raise Refused("name_taken", f"{why}; choose another with --name")
 
-    def _lack_of_space(self, peer: Peer, here: list[Peer]) -> tuple[Refusal, str] | None:
+    def _check_space(self, peer: Peer, here: list[Peer]) -> None:
         others = [other for other in here if other.device != peer.hello.device]
         if len(others) >= self._setup.limits.terminals:
-            return "room_full", f"you are in the room at {len(others)} terminals already"
-        if not here and self._peers.people >= self._setup.limits.members:
-            return "room_full", f"the room is full: {self._setup.limits.members} people are in it"
-        return None
+            why = f"you are in the room at {len(others)} terminals already"
+            raise Refused("room_full", why)
+        most = self._setup.limits.members
+        if not here and self._peers.people >= most:
+            raise Refused("room_full", f"the room is full: {most} people are in it")
 
     def _diverges(self, hello: Hello) -> bool:
         """Whether the last event of the client's copy differs from the log's."""
@@ -485,6 +459,3 @@ class Admission:
         own: Role = "member" if engine else "guest"
         role = self._log.state.roles.get(fold_name(name), own)
         return "guest" if peer.hello.kind == "agent" and role == "member" else role
-
-    def _turn_away(self, peer: Peer, code: Refusal, text: str) -> None:
-        self._peers.dismiss(peer, code, whole_text(text), final=True)

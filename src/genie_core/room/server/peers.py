@@ -136,12 +136,16 @@ class Signals:
 
 
 class Refused(Exception):
-    """The room does not act on a frame, and tells its sender why."""
+    """The room does not act on a frame, and tells its sender why.
 
-    def __init__(self, code: Refusal, text: str) -> None:
+    For a stranger, that ends the connection; `final` tells the client not to return.
+    """
+
+    def __init__(self, code: Refusal, text: str, *, final: bool = True) -> None:
         super().__init__(text)
         self.code: Refusal = code
         self.text = text
+        self.final = final
 
 
 @dataclass(slots=True, eq=False)
