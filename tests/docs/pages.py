@@ -20,6 +20,12 @@ def one_line(page: str) -> str:
     return " ".join(page.split())
 
 
+def names_of_tests() -> set[str]:
+    """Return the names of all tests, those of plugins included."""
+    files = (file for place in ("tests", "plugins") for file in (ROOT / place).rglob("test_*.py"))
+    return {name for file in files for name in re.findall(r"def (test_\w+)", file.read_text())}
+
+
 def rows(page: str, first: str) -> list[list[str]]:
     """Return the rows below the headings that begin with `first`, of a list or a table."""
     found = [*_lists(page, first), *_tables(page, first)]

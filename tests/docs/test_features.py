@@ -1,13 +1,12 @@
 import re
 
-from tests.docs.pages import DOCS, ROOT, rows
+from tests.docs.pages import DOCS, ROOT, names_of_tests, rows
 
 PAGE = (DOCS / "features.md").read_text()
 
 
 def test_every_feature_is_shown_by_a_test_that_exists() -> None:
-    written = "\n".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
-    tests = set(re.findall(r"def (test_\w+)", written))
+    tests = names_of_tests()
     features = rows(PAGE, "feature")
     assert len(features) == 30
     for _feature, shown in features:

@@ -46,7 +46,7 @@ def test_the_settings_load(place: int, tmp_path: Path) -> None:
 
 
 def test_the_errors_are_those_of_the_program() -> None:
-    seen = [symptom for symptom, _ in rows(PAGE, "what you see")]
+    seen = [symptom for symptom, _ in rows(PAGE, "symptom")]
     told = [each.strip("*") for each in seen if each.startswith("*")]
     errors = [
         str(AgentProgramFailed(kind, "x"))

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from cryptography.exceptions import InvalidSignature
 from msgspec.structs import replace
-from tests.docs.pages import DOCS, ROOT, rows
+from tests.docs.pages import DOCS, ROOT, names_of_tests, rows
 from tests.docs.sample_log import sample_lines
 from tests.genie_core.room.founded import founded
 
@@ -172,6 +172,4 @@ def test_the_way_to_check_a_log_notices_each_change(words: str) -> None:
 
 def test_each_test_that_is_named_exists() -> None:
     named = set(re.findall(r"`(test_\w+)`", PAGE))
-    files = (ROOT / "tests").rglob("test_*.py")
-    known = {name for file in files for name in re.findall(r"def (test_\w+)", file.read_text())}
-    assert named - known == set()
+    assert named - names_of_tests() == set()
