@@ -4,6 +4,7 @@ import os
 import sys
 from asyncio import AbstractEventLoop
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -34,6 +35,23 @@ def _nothing_known() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(redaction, "_KNOWN", KnownSecrets())
         yield
+
+
+@pytest.fixture
+def third_party(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
+    """Install a distribution of others: its entry points, and its module `thirdparty`."""
+    folder = tmp_path / "site-packages"
+    info = folder / "thirdparty-1.0.dist-info"
+    info.mkdir(parents=True)
+    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.delitem(sys.modules, "thirdparty", raising=False)
+
+    def install(entry_points: str, code: str) -> None:
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: thirdparty\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text(entry_points)
+        (folder / "thirdparty.py").write_text(code)
+
+    return install
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -1,7 +1,7 @@
 """Commands and forms of export that come with plugins."""
 
-import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -12,29 +12,13 @@ from genie_tui.cli.main import main
 from genie_tui.plugins import command_extension
 
 
-@pytest.fixture
-def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
-    """Install a distribution of a third party: its entry points and its only module."""
-    monkeypatch.syspath_prepend(str(tmp_path))
-
-    def installed(entry_points: str, code: str) -> None:
-        info = tmp_path / "thirdparty-1.0.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: thirdparty\nVersion: 1.0\n")
-        (info / "entry_points.txt").write_text(entry_points)
-        (tmp_path / "thirdparty.py").write_text(code)
-        monkeypatch.delitem(sys.modules, "thirdparty", raising=False)
-
-    return installed
-
-
 def test_importer_of_third_party(
-    install: Callable[[str, str], None],
+    third_party: Callable[[str, str], None],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    install(
+    third_party(
         "[genie.importers]\nzulip = thirdparty\n",
         "from contextlib import contextmanager\n"
         "from genie_import.history import Author, History, HistoryMessage\n"
@@ -52,15 +36,67 @@ def test_importer_of_third_party(
     assert "zoe: »hello« from Zulip" in capsys.readouterr().out
 
 
-def test_module_that_is_missing(install: Callable[[str, str], None]) -> None:
-    install("[genie.commands]\nodd = thirdparty:nothing\n", "")
+def test_module_that_is_missing(third_party: Callable[[str, str], None]) -> None:
+    third_party("[genie.commands]\nodd = thirdparty:nothing\n", "")
     with pytest.raises(BrokenExtension, match="'odd' of the plugin thirdparty can't be loaded"):
         command_extension("odd")
+
+
+def test_command_of_third_party(
+    third_party: Callable[[str, str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    third_party(
+        "[genie.commands]\nmeasure = thirdparty:add\n",
+        "def add(add):\n"
+        "    measure = add('measure', 'count the words of a text')\n"
+        "    measure.add_argument('text')\n"
+        "    measure.set_defaults(command='measure', run=run)\n"
+        "def run(call):\n"
+        "    call.stdout.write(f'{len(call.options.text.split())} words\\n')\n"
+        "    return 0\n",
+    )
+    assert main(["measure", "to be or not"]) == 0
+    assert capsys.readouterr().out == "4 words\n"
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert "count the words of a text" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["--model", "x:y", "measure", "--texxt", "a"])
+    assert "there is no option --texxt (see genie-tui measure --help)" in capsys.readouterr().err
+
+
+def test_help_lists_commands_of_plugins(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    listed = capsys.readouterr().out.partition("examples:")[0]
+    for command in ("host", "acp", "admin", "eval", "mcp", "serve", "web"):
+        assert f"\n    {command} " in listed
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["host", "--help"], ["id"], ["sessions"]])
+def test_own_commands_look_up_no_plugin(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(group: str) -> None:
+        raise AssertionError(group)
+
+    monkeypatch.setattr("genie_core.extensions.extensions", refuse)
+    monkeypatch.setattr("genie_tui.plugins.extensions", refuse)
+    monkeypatch.setenv("GENIE_HOME", str(tmp_path))
+    with suppress(SystemExit):
+        assert main(arguments) == 0
 
 
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
+        (["serve"], "'serve' comes with genie-serve: pip install genie-serve"),
+        (["admin", "rooms"], "'admin' comes with genie-serve"),
+        (["web", "genie1-x"], "'web' comes with genie-serve"),
+        (["--name", "bot", "mcp", "genie1-x"], "'mcp' comes with genie-bridges"),
+        (["acp", "genie1-x"], "'acp' comes with genie-bridges"),
+        (["eval", "R"], "'eval' comes with genie-eval"),
+        (["replay", "R", "--reasoner", "x"], "'replay --reasoner' comes with genie-eval"),
         (["sessions", "import", "diary.txt"], "'sessions import' comes with genie-import"),
         (["sessions", "export", "R", "-o", "a.cast"], "'cast' comes with genie-record"),
     ],
@@ -72,7 +108,8 @@ def test_plugin_to_install_is_named(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr("genie_core.extensions.extensions", lambda _group: {})
+    for module in ("genie_core.extensions", "genie_tui.plugins"):
+        monkeypatch.setattr(f"{module}.extensions", lambda _group: {})
     monkeypatch.setenv("GENIE_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "diary.txt").write_text("Dear diary")
