@@ -51,10 +51,15 @@ from genie_tui.alerts import LONGEST, Alerts, AlertSettings, title_of
 from genie_tui.clipboard import copy_in_tmux
 from genie_tui.commands.completion import prompt_help
 from genie_tui.commands.context import Reopening
-from genie_tui.commands.handlers import engine as engine_commands
 from genie_tui.commands.keymap import Keymap
 from genie_tui.commands.keys import Action, Scope, bindings_of
-from genie_tui.commands.registry import AppCommands, all_actions, runnable
+from genie_tui.commands.registry import (
+    AppCommands,
+    all_actions,
+    run_effect,
+    runnable,
+    slash_commands,
+)
 from genie_tui.exit_report import ExitReport, UnsavedInput, UnsentText
 from genie_tui.external_editor import EditorFailed, ExternalEditor
 from genie_tui.frame import Changes, Frame
@@ -489,7 +494,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
             how = HOW_NAMED.format(key=self.keymap.text(Scope.APP, "settings"))
             name = await self.push_screen_wait(AskLineScreen("Model", "", how, 200))
             if name:
-                engine_commands.model(room.screen.context, name)
+                run_effect(room.screen.context, slash_commands()["model"], name)
             return
         offer = offers[int(picked)]
         choice = offer if isinstance(offer, ProgramOffer) else offer.choice

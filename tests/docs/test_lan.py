@@ -15,6 +15,7 @@ from tests.docs.pages import DOCS, ROOT, names_of_tests, rows
 from tests.docs.sample_log import sample_lines
 from tests.genie_core.room.founded import founded
 
+from genie_core.room.commands.table import COMMANDS
 from genie_core.room.participant.presence import PASSES_NAME
 from genie_core.room.protocol.events import MessageEdited, ReactionChanged, RecoveredEvent
 from genie_core.room.protocol.limits import Limits
@@ -23,11 +24,10 @@ from genie_core.sessions.session import WITHHELD_NAME
 from genie_core.settings.locations import Locations
 from genie_core.storage.blobs import BLOBS_NAME
 from genie_tui.cli.options import parser
-from genie_tui.commands.registry import slash_commands, slash_help
+from genie_tui.commands.registry import slash_help
 
 PAGE = (DOCS / "lan.md").read_text()
 PROTOCOL = (DOCS / "protocol.md").read_text()
-COMMANDS = (DOCS / "commands.md").read_text()
 TYPED = ["README.md", "CHANGELOG.md", "docs/lan.md", "docs/commands.md"]
 TYPED += [
     str(each.relative_to(ROOT))
@@ -107,22 +107,18 @@ def test_what_one_can_type_exists(page: str) -> None:
     """Slash commands, options and settings that are named in code."""
     text = re.sub(r"```.*?```", "", (ROOT / page).read_text(), flags=re.DOTALL)
     usages = " ".join(usage for usage, _ in slash_help())
+    known = {spec.name for spec in COMMANDS}
     options = {*_options(), *re.findall(r"--\w+", usages)}
     unknown = []
     for code in CODE.findall(text):
         if code in NOT_OURS:
             continue
         if command := re.match(r"/(\w+)(?![\w:])", code):  # with a colon it is a server's prompt
-            unknown += [code] if command[1] not in slash_commands() else []
+            unknown += [code] if command[1] not in known else []
         unknown += [
             option for option in re.findall(r"(?<!\w)--[\w-]+", code) if option not in options
         ]
     assert unknown == []
-
-
-def test_page_lists_all_commands_of_the_room() -> None:
-    missing = [name for name in slash_commands() if not re.search(rf"`/{name}\b", COMMANDS)]
-    assert missing == []
 
 
 def the_check_of_a_log() -> Callable[[list[bytes]], None]:

@@ -890,7 +890,7 @@ def _speed(text: str) -> float:
 
 
 def time_span(text: str) -> float:
-    from genie_tui.commands.parse import InvalidArguments, read_span
+    from genie_core.room.commands.arguments import InvalidArguments, read_span
 
     try:
         return read_span(text)

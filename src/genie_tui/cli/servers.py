@@ -90,7 +90,7 @@ def _one_with_login(servers: Mapping[str, "ServerSpec"], name: str) -> "ServerSp
 def _log_in(spec: "ServerSpec", secrets: "OwnSecrets", out: TextIO, *, opens: bool) -> None:
     from genie_core.assistant.servers.launch import ready_to_start
     from genie_core.assistant.servers.login import LoginStore, log_in
-    from genie_tui.commands.handlers.files import run_opener
+    from genie_core.room.commands.files import run_opener
 
     async def show(address: str) -> None:
         out.write(f"Log in at this address, in a browser on this machine:\n{address}\n")

@@ -4,14 +4,15 @@ import asyncio
 import shlex
 from typing import Final
 
+from genie_core.room.commands.files import file_names
+from genie_core.room.commands.table import Completed
 from genie_core.room.engine.controls import EngineControls
 from genie_core.room.protocol.frames import JoinRequested
 from genie_core.runtime.agent_options import MODE, MODEL
 from genie_core.text.safe import visible_line
 from genie_tui.commands.context import RoomContext
 from genie_tui.commands.custom import CustomCommands
-from genie_tui.commands.handlers.files import file_names
-from genie_tui.commands.registry import Completed, slash_commands
+from genie_tui.commands.registry import slash_commands
 from genie_tui.widgets.composer.completion import Completions, Words
 from genie_tui.widgets.composer.file_completion import FileCompletion
 from genie_tui.widgets.composer.path_completion import PathCompletion, names_in
@@ -66,15 +67,15 @@ class CommandCompletion:
     def _argument(self, command: str, rest: str) -> tuple[str, Words] | None:
         """Return the argument being typed after a command, and its completions."""
         known = slash_commands().get(command.lower())
-        if known is None or known.slash is None or not known.slash.completes:
+        if known is None or not known.completes:
             return None
-        completes = known.slash.completes
+        completes = known.completes
         if completes[0] in ("path", "mode"):  # these take all that follows
             place, typed = 0, rest
         else:
             *before, typed = rest.split(" ")
             place = len([word for word in before if word])
-        if place >= len(completes) or not (typed or place or known.slash.at_once):
+        if place >= len(completes) or not (typed or place or known.at_once):
             return None
         return typed, self._words(completes[place], typed)
 
@@ -95,7 +96,8 @@ class CommandCompletion:
             case "person" if joined is not None:
                 names = [*joined.state.people]
             case "file" if joined is not None:
-                names = [shlex.quote(name) for name in file_names(context)]
+                chosen = context.timeline.chosen
+                names = [shlex.quote(name) for name in file_names(joined.state, chosen)]
             case "attachment":
                 names = [shlex.quote(name) for name in context.attachments.attached.names()]
         return [(visible_line(name), "") for name in names]
@@ -159,8 +161,4 @@ def prompt_help(context: RoomContext) -> list[tuple[str, str]]:
 
 
 def slash_completions() -> Words:
-    return [
-        (name, command.slash.help or command.help)
-        for name, command in slash_commands().items()
-        if command.slash is not None
-    ]
+    return [(name, spec.help) for name, spec in slash_commands().items()]

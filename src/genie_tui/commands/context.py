@@ -1,20 +1,25 @@
 """The context of a room's commands."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from inspect import isawaitable
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from textual.content import Content
 from textual.screen import Screen
 from textual.widget import Widget
 
+from genie_core.errors import GenieError
+from genie_core.room.commands.arguments import MessageLine
+from genie_core.room.commands.outcome import NotDone, Outcome, Question, Result
 from genie_core.room.open.requests import OpenRequest
 from genie_core.room.open.service import RoomService
 from genie_core.room.protocol.limits import Limits
-from genie_tui.commands.parse import MessageLine
+from genie_core.text.safe import visible_line
 from genie_tui.screens.attachments import AttachmentController
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.invite import Terms
+from genie_tui.widgets.approvals.call_text import diff_lines
 from genie_tui.widgets.approvals.panel import ApprovalPanel
 from genie_tui.widgets.banner import Banner
 from genie_tui.widgets.composer.composer import Composer
@@ -27,6 +32,9 @@ from genie_tui.widgets.timeline.timeline import Timeline
 
 if TYPE_CHECKING:
     from genie_core.room.participant.room import JoinedRoom
+
+LONG: Final = 12.0
+"""Seconds for which a notice of several lines, or an error, stays."""
 
 Reopening: TypeAlias = "Callable[[JoinedRoom], OpenRequest | None]"
 """Returns the request to open after a room was left; None if there is none."""
@@ -153,6 +161,46 @@ class RoomContext:
         shown = Content(text) if isinstance(text, str) else text
         question = ConfirmScreen(title, shown, yes, self.clock, read_first=read_first)
         return await self.screen.app.push_screen_wait(question)
+
+    def attempt(
+        self,
+        act: Callable[[], Outcome | Awaitable[Outcome]],
+        group: str = "commands",
+        *,
+        exclusive: bool = False,
+    ) -> None:
+        """Run the effect of a command and show its outcome; a question is asked first."""
+        try:
+            outcome = act()
+        except NotDone as error:
+            self.warn(str(error))
+        else:
+            if isawaitable(outcome) or isinstance(outcome, Question):
+                self.start(self._finish(outcome, group), group, exclusive=exclusive)
+            elif outcome is not None:
+                self._show(outcome)
+
+    async def _finish(self, work: Outcome | Awaitable[Outcome], group: str) -> None:
+        try:
+            outcome = await work if isawaitable(work) else work
+        except NotDone as error:
+            self.warn(str(error))
+        except GenieError as error:
+            self.screen.notify(visible_line(str(error)), severity="error", timeout=LONG)
+        else:
+            if isinstance(outcome, Result):
+                self._show(outcome)
+            elif isinstance(outcome, Question) and await self._agrees(outcome):
+                self.attempt(outcome.act, group)
+
+    async def _agrees(self, question: Question) -> bool:
+        lines = question.text.split("\n")
+        text = diff_lines(lines) if question.is_diff else Content(question.text)
+        return await self.confirm(question.title, text, question.yes)
+
+    def _show(self, result: Result) -> None:
+        seconds = LONG if result.title else None
+        self.screen.notify(result.text, title=result.title, timeout=seconds)
 
     def start(
         self,

@@ -6,20 +6,15 @@ from typing import Final
 
 from genie_core.errors import GenieError
 from genie_core.room.client.model import PendingMessage
+from genie_core.room.commands.arguments import MessageLine, PromptLine
+from genie_core.room.commands.table import CommandLine, InvalidLine, later_command, parse_line
 from genie_core.text.safe import visible_line
 from genie_tui.commands.context import Purpose, RoomContext, RoomNotOpen
 from genie_tui.commands.custom import CustomCommands
 from genie_tui.commands.handlers import engine, message
 from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.keys import Scope
-from genie_tui.commands.parse import MessageLine, PromptLine
-from genie_tui.commands.registry import (
-    CommandLine,
-    InvalidLine,
-    command_named,
-    later_command,
-    parse_line,
-)
+from genie_tui.commands.registry import command_named, command_typed, run_effect
 
 SENT_SOON: Final = "The room is still opening. Your input is sent as soon as it is open."
 CLOSED: Final = "The room is closed. Your draft is kept."
@@ -137,9 +132,11 @@ async def _run_custom(context: RoomContext, custom: CustomCommands, text: str) -
 
 
 async def _run_typed(context: RoomContext, line: CommandLine) -> None:
-    command = line.command
-    if command.slash is not None and command.slash.run is not None:
-        command.slash.run(context, line.arguments)
+    command, spec = command_typed(line.spec), line.spec
+    if command is not None and command.typed is not None:
+        command.typed(context, line.arguments)
+    elif command is None or spec.read is not None:
+        run_effect(context, spec, line.arguments)
     elif isinstance(command.run, str):
         await context.screen.run_action(command.run)
     elif command.run is not None:

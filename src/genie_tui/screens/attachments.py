@@ -10,11 +10,11 @@ from textual.screen import Screen
 
 from genie_core.errors import GenieError
 from genie_core.privacy.redaction import secrets_in
+from genie_core.room.commands.arguments import MessageLine, QuoteRequest
 from genie_core.room.files.transfer import Transfer
 from genie_core.room.open.service import RoomService
 from genie_core.room.protocol.events import FileRef, Quote
 from genie_core.text.safe import visible_line
-from genie_tui.commands.parse import MessageLine, QuoteRequest
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.transfers import FileTransfers
 from genie_tui.widgets.composer.attachments import (

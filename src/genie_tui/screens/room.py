@@ -37,6 +37,7 @@ from genie_core.room.client.model import (
     SessionEnded,
     Severity,
 )
+from genie_core.room.commands.arguments import MessageLine
 from genie_core.room.files.transfer import Transfer
 from genie_core.room.open.requests import (
     NewRoom,
@@ -69,7 +70,6 @@ from genie_tui.commands.handlers import engine, host
 from genie_tui.commands.handlers.message import cancel
 from genie_tui.commands.keymap import Keymap, keymap_of
 from genie_tui.commands.keys import Scope, bindings_of
-from genie_tui.commands.parse import MessageLine
 from genie_tui.commands.registry import RoomCommands, all_actions
 from genie_tui.external_editor import Edited
 from genie_tui.notifications import Bell, told_by

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from genie_core.room.client.model import ConnectionState, ConnectionStatus, SessionEnded
+from genie_core.room.commands.hosting import cannot_continue, cannot_take_over
 from genie_core.text.safe import visible_line
 from genie_tui.commands.context import RoomContext
-from genie_tui.commands.handlers.host import cannot_continue, cannot_take_over
 from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.keys import Scope
 from genie_tui.widgets.status_bar import StatusBar

@@ -19,12 +19,12 @@ from textual.widgets import Static
 from genie_core.room.client.model import Continuation
 from genie_core.room.protocol.frames import HostingOffered, JoinRequested
 from genie_core.room.protocol.names import fold_name
+from genie_core.room.security.key_words import key_words
 from genie_core.room.transport.origin import LOOPBACK
 from genie_core.room.view.continuations import continues
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.keys import Action, Scope, bindings
-from genie_tui.widgets.key_words import key_words
 from genie_tui.widgets.keys_line import KeysLine
 
 Caller: TypeAlias = JoinRequested | HostingOffered | Continuation

@@ -9,13 +9,13 @@ from textual.content import Content
 from textual.widgets import Static
 
 from genie_core.room.protocol.names import fold_name
+from genie_core.room.security.key_words import key_words
 from genie_core.room.state.members import Person, Presence
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.view.agents import stems
 from genie_core.runtime.progress import Shown
 from genie_core.text.safe import visible_line
 from genie_tui.widgets.agent_tree import RunningAgents
-from genie_tui.widgets.key_words import key_words
 
 NAMES: Final = (12, 24)
 """Minimum and maximum columns for a name; longer ones are cut."""

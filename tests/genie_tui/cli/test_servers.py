@@ -11,8 +11,8 @@ import pytest
 from keyring.backends import fail
 from tests.genie_core.assistant.servers.oauth_web import Issuer, with_login
 
+from genie_core.room.commands import files
 from genie_tui.cli.main import main
-from genie_tui.commands.handlers import files
 
 
 @pytest.fixture(autouse=True)

@@ -13,6 +13,7 @@ from genie_tui.commands.registry import (
     AppCommands,
     RoomCommands,
     all_actions,
+    slash_commands,
     slash_help,
 )
 from genie_tui.screens.dialogs.ask_line import AskLineScreen
@@ -193,7 +194,7 @@ async def test_the_help_tells_every_action_and_command() -> None:
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is screen)
     words = " ".join(text.split())
-    usages = {command.name: command.slash for command in COMMANDS if command.slash}
+    usages = {each.name: slash_commands()[each.slash] for each in COMMANDS if each.slash}
     for action in (row for scope in Scope for row in listed(all_actions(scope))):
         slash = usages.get(action.label)
         assert action.help in words or (slash is not None and slash.help in words)

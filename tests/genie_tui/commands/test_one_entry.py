@@ -1,4 +1,4 @@
-"""One entry in the table of commands is all that a command needs."""
+"""An entry in the table and one for its key are all that a command of the screen needs."""
 
 from pathlib import Path
 
@@ -7,12 +7,14 @@ from tests.genie_tui.room_parts import notes
 from tests.genie_tui.scripted_room import HandClock, ScriptedJoinedRoom, ScriptedRoomService, until
 
 import genie_tui.screens.room
+from genie_core.room.commands import table
+from genie_core.room.commands.table import Group, Spec
 from genie_core.room.open.requests import NewRoom
 from genie_tui.app import GenieApp
 from genie_tui.commands import registry
 from genie_tui.commands.context import RoomContext
 from genie_tui.commands.keys import Scope, bindings_of
-from genie_tui.commands.registry import Command, Group, RoomCommands, Slash, all_actions
+from genie_tui.commands.registry import Command, RoomCommands, all_actions
 from genie_tui.screens.help import HelpScreen, HelpText
 from genie_tui.widgets.composer.completion import CompletionList
 from genie_tui.widgets.composer.composer import Composer
@@ -23,20 +25,14 @@ def wave(context: RoomContext) -> None:
     context.screen.notify("You wave.")
 
 
-WAVE = Command(
-    "wave",
-    "Wave to all who are here",
-    wave,
-    Slash("/wave", Group.GENERAL),
-    keys=("f11",),
-    shown=True,
-    offered=True,
-)
+SPEC = Spec("/wave", Group.GENERAL, "Wave to all who are here")
+WAVE = Command("wave", run=wave, slash="wave", keys=("f11",), shown=True)
 
 
 async def test_an_entry_is_slash_command_key_palette_entry_help_line_and_footer_hint(
     joined: ScriptedJoinedRoom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(table, "COMMANDS", (*table.COMMANDS, SPEC))
     monkeypatch.setattr(registry, "COMMANDS", (*registry.COMMANDS, WAVE))
 
     class Room(genie_tui.screens.room.RoomScreen):

@@ -22,7 +22,7 @@ from genie_core.settings.load import SettingsSource
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings
 from genie_tui.app import GenieApp
-from genie_tui.commands.registry import slash_commands
+from genie_tui.commands.registry import command_named
 from genie_tui.screens.dialogs.theme import ThemeScreen
 from genie_tui.screens.settings import SettingsForm, SettingsScreen
 from genie_tui.widgets.picker import Picker
@@ -257,7 +257,7 @@ async def test_an_installed_agent_becomes_mine_by_one_key(tmp_path: Path) -> Non
 
 
 def test_a_command_leads_there_too() -> None:
-    assert slash_commands()["settings"].run == "app.settings"
+    assert command_named("settings").run == "app.settings"
 
 
 async def test_other_keys_are_chosen_for_the_next_start(tmp_path: Path) -> None:

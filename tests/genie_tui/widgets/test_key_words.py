@@ -1,5 +1,5 @@
 from genie_core.room.security.identity import Identity, words
-from genie_tui.widgets.key_words import key_words
+from genie_core.room.security.key_words import key_words
 
 
 def test_a_key_has_words_and_what_is_none_has_not() -> None:

@@ -4,9 +4,11 @@ import asyncio
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import suppress
-from typing import Final
+from functools import partial
+from typing import Any, Final, TypeAlias
 
 from genie_core.errors import GenieError
 from genie_core.privacy.redaction import secrets_in
@@ -29,20 +31,33 @@ from genie_core.room.client.model import (
     EngineStatus,
     NextStep,
 )
+from genie_core.room.commands.arguments import (
+    InvalidArguments,
+    MessageLine,
+    PromptLine,
+    read_number,
+)
+from genie_core.room.commands.hosting import sent
+from genie_core.room.commands.messages import thread_of
+from genie_core.room.commands.outcome import NotDone, Outcome, Question, Result
+from genie_core.room.commands.table import (
+    CommandLine,
+    InvalidLine,
+    Spec,
+    Surface,
+    commands,
+    parse_line,
+)
 from genie_core.room.open.requests import NewRoom, OpenRequest
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.events import (
-    ChangeBody,
     Event,
-    Measure,
-    MessageDeleted,
-    MessageEdited,
-    ReactionChanged,
 )
 from genie_core.room.protocol.frames import HostingOffered, InviteIssued, JoinRequested
-from genie_core.room.state.thread import MessageThread, ToolApproval
+from genie_core.room.state.thread import ToolApproval
 from genie_core.room.view.continuations import continues
-from genie_core.room.view.wording import Restarts, author_line, because
+from genie_core.room.view.wording import Restarts, because
+from genie_core.runtime.tasks import start_task
 from genie_core.sessions.catalog import Catalog
 from genie_core.settings.load import SettingsSource
 from genie_core.settings.locations import Locations
@@ -57,14 +72,7 @@ from genie_tui.cli.plain.lines import (
     thread_entries,
 )
 from genie_tui.cli.plain.typed import typed_lines
-from genie_tui.cli.plain.visit import Item, Visit, complain, visit_room
-from genie_tui.commands.parse import (
-    InvalidArguments,
-    ModerationRequest,
-    read_invite,
-    read_reasoned,
-    read_role,
-)
+from genie_tui.cli.plain.visit import Finished, Item, Visit, complain, visit_room
 
 SHOWN: Final = 20
 """Earlier entries that are printed at the start."""
@@ -72,35 +80,12 @@ SHOWN: Final = 20
 RECORDED: Final = 20.0
 """Seconds that the room has, after the input ended, to record what was typed."""
 
-HELP: Final = """\
-A line that is no command is a message; // begins one with a slash. /me TEXT acts.
-/reply N TEXT replies to message or answer N, /react N EMOJI reacts to it or takes that back.
-/edit N TEXT and /delete N change a message of yours. /show N prints N again.
-/msg NAME TEXT writes to one member, /ask TEXT to your agent; only they read it. Lines that are
-pasted with /msg, /ask, /reply or /edit belong to it. From a pipe, each line is one message.
-/allow N or /deny N REASON answers tool call N, /calls prints those that wait for you.
-/admit N or /refuse N answers join request N, /who lists the members. Who has the host's role
-can /invite [--new] [--once] [--for 1h] [--as ROLE], /kick, /ban, /pardon, /mute, /unmute
-and /free NAME, and /role NAME host|member|guest|observer.
-/stop stops your agents, /quit leaves.
+ABOUT_LINES: Final = """\
+A line that is no command is a message; // begins one with a slash. Lines that are pasted with
+/msg, /ask, /reply or /edit belong to it. From a pipe, each line is one message.
 [N] begins an entry of the room. A line that begins with > continues the one before."""
-NOT_CONNECTED: Final = "Not done: not connected."
-NO_INVITE: Final = (
-    "There is no invite: the room is only for this machine, or all invites have ended."
-)
-
-_MEASURES: Final[dict[str, Measure]] = {
-    "/kick": "kick",
-    "/ban": "ban",
-    "/pardon": "pardon",
-    "/mute": "mute",
-    "/unmute": "unmute",
-    "/free": "free",
-}
-
-
-class Usage(GenieError):
-    """A typed command lacks something."""
+Later: TypeAlias = Callable[[Awaitable[Outcome]], None]
+NOTHING_ASKED: Final = "Not done: no question waits for you."
 
 
 def run_plain(opening: OpenRequest, source: SettingsSource, locations: Locations) -> int:
@@ -125,22 +110,34 @@ def _note_earlier(title: str, source: SettingsSource, locations: Locations) -> N
 async def chat(visit: Visit) -> int:
     """Print what happens in a room and carry out typed lines; 1 if the connection ends first."""
     joined, past = await visit.enter()
-    room = PlainRoom(joined)
+    slow: set[asyncio.Task[None]] = set()
+    room = PlainRoom(joined, lambda work: slow.add(start_task(_wait_for(work, visit.put))))
     await visit.output.write(room.welcome())
     await visit.output.write(last_entries(past, joined.state, SHOWN))
     await visit.output.write(room.questions())
     listen(visit.put)
-    while (item := await visit.next()) is not None:
-        await visit.output.write(room.take(item))
-        await visit.output.write(room.questions())
-        if isinstance(item, ContinuationsChanged):
-            for each in item.continuations:  # later visits need not tell again
-                await asyncio.to_thread(joined.decline, each.room)
-        if joined.connection.state is ConnectionState.CLOSED and isinstance(item, ConnectionStatus):
-            return 1
-        if room.is_over:
-            break
+    try:
+        while not room.is_over:
+            item = await visit.next()
+            await visit.output.write(room.take(item))
+            await visit.output.write(room.questions())
+            if isinstance(item, ContinuationsChanged):
+                for each in item.continuations:  # later visits need not tell again
+                    await asyncio.to_thread(joined.decline, each.room)
+            is_closed = joined.connection.state is ConnectionState.CLOSED
+            if is_closed and isinstance(item, ConnectionStatus):
+                return 1
+    finally:
+        for task in slow:
+            task.cancel()
     return await _finish(visit, joined)
+
+
+async def _wait_for(work: Awaitable[Outcome], put: Callable[[Item], None]) -> None:
+    try:
+        put(Finished(await work))
+    except GenieError as error:
+        put(Finished(error=error))
 
 
 async def _finish(visit: Visit, joined: JoinedRoom) -> int:
@@ -174,19 +171,38 @@ def listen(put: Callable[[Item], None]) -> None:
 class PlainRoom:
     """Turns what happens and what is typed into entries.
 
+    `later` waits for a slow command and passes its end to `take`; lines typed meanwhile wait.
     A tool call can be allowed only once it was printed in full. Its number is that of the entry
     that requested it, and a join request has the host's number for it: neither is used twice.
     """
 
-    def __init__(self, joined: JoinedRoom) -> None:
-        self.is_over = False
+    def __init__(self, joined: JoinedRoom, later: Later) -> None:
         self._joined = joined
+        self._later = later
+        self._asked: Question | None = None
+        self._held: deque[str] = deque()
+        self._is_busy = self._has_quit = self._has_ended = False
         self._state = joined.state
         self._printed: dict[int, str] = {}
         self._requests: dict[int, JoinRequested] = {}
         self._is_retrying = False
         self._restarts = Restarts()
         self._restarts.begin(joined.state)
+        self._own: dict[str, Callable[[Any], Iterator[str]]] = {
+            "help": self._help,
+            "quit": self._quit,
+            "calls": self._calls,
+            "show": self._show,
+            "allow": partial(self._answer, allow=True),
+            "deny": partial(self._answer, allow=False),
+            "admit": partial(self._let_in, allow=True),
+            "refuse": partial(self._let_in, allow=False),
+        }
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the person has quit, or the input has ended and its commands have, too."""
+        return self._has_quit or (self._has_ended and not self._is_busy)
 
     def welcome(self) -> Iterator[str]:
         joined, hosting = self._joined, self._joined.hosting
@@ -198,10 +214,16 @@ class PlainRoom:
 
     # -- what happens
 
-    def take(self, item: RoomEvent | str) -> Iterator[str]:
+    def take(self, item: Item) -> Iterator[str]:
         """Return the entries for an event, or carry out a typed line."""
-        if isinstance(item, str):
+        if item is None:
+            self._has_ended = True
+        elif isinstance(item, str) and self._is_busy:
+            self._held.append(item)
+        elif isinstance(item, str):
             yield from self._typed(item)
+        elif isinstance(item, Finished):
+            yield from self._finished(item)
         elif isinstance(item, EventsRecorded):
             yield from self._recorded(item.events)
         elif isinstance(item, ConnectionStatus):
@@ -276,173 +298,110 @@ class PlainRoom:
     # -- what is typed
 
     def _typed(self, line: str) -> Iterator[str]:
-        line = line.lstrip()
+        asked, self._asked = self._asked, None
         if names := secrets_in(line):
             yield f"Not sent: it contains your secret {visible_line(', '.join(names))}."
             return
         try:
-            if line.startswith("//") or not line.startswith("/"):
-                self._say(line.removeprefix("/") if line.startswith("//") else line)
-            else:
-                word, _, rest = line.partition(" ")
-                yield from self._command(word, rest.strip())
+            match parse_line(line, Surface.LINES):
+                case MessageLine(text=text, emote=emote):
+                    if text.strip():
+                        self._joined.messages.send(text, emote=emote)
+                case CommandLine(spec=spec, arguments=arguments):
+                    yield from self._command(spec, arguments, asked)
+                case PromptLine():
+                    yield "Not done: prompts of tool servers need the screen."
+                case InvalidLine(text=why):
+                    yield f"Not done: {visible_line(why)}"
         except (GenieError, InvalidArguments) as error:
-            yield f"Not done: {visible_line(str(error))}"
+            yield _refusal(error)
 
-    def _say(self, text: str) -> None:
-        if text.strip():
-            self._joined.messages.send(text)
+    def _command(self, spec: Spec, arguments: object, asked: Question | None) -> Iterator[str]:
+        if spec.effect is not None:
+            yield from self._ended(spec.effect(self._joined, arguments))
+        elif spec.name != "yes":
+            yield from self._own[spec.name](arguments)
+        elif asked is not None:
+            yield from self._ended(asked.act())
+        else:
+            yield NOTHING_ASKED
 
-    def _command(self, word: str, rest: str) -> Iterator[str]:
-        joined = self._joined
-        match word:
-            case "/help":
-                yield from HELP.splitlines()
-            case "/quit":
-                self.is_over = True
-            case "/who":
-                for person in self._state.present():
-                    by = author_line(person.name, by_agent=person.is_agent)
-                    role = self._state.role_of(person)
-                    yield f"Here: {by} ({role}{', muted' if person.muted else ''})"
-            case "/stop":
-                yield f"Stopped: {joined.engine.stop()}"
-            case "/me":
-                joined.messages.send(_needed(rest, "/me TEXT"), emote=True)
-            case "/msg":
-                name, _, text = rest.partition(" ")
-                joined.messages.send(_needed(text, "/msg NAME TEXT"), to=name.removeprefix("@"))
-            case "/ask":
-                joined.messages.send(_needed(rest, "/ask TEXT"), to=joined.name)
-            case "/show":
-                yield from self._show(rest)
-            case "/reply":
-                self._reply(*self._message(rest, "/reply N TEXT"))
-            case "/edit" | "/delete" | "/react":
-                yield from self._change(word, rest)
-            case "/calls":
-                waiting = self._waiting()
-                for call in waiting:
-                    yield from self._question(call)
-                if not waiting:
-                    yield "No tool call waits for you."
-            case "/allow" | "/deny":
-                yield self._answer(rest, allow=word == "/allow")
-            case "/admit" | "/refuse":
-                yield self._let_in(rest, allow=word == "/admit")
-            case "/role":
-                yield from self._moderate(read_role(rest))
-            case _ if word in _MEASURES:
-                yield from self._moderate(read_reasoned(_MEASURES[word], rest))
-            case "/invite":
-                yield from self._invite(rest)
-            case _:
-                yield f"There is no command {visible_line(word)}. /help lists all commands."
+    def _ended(self, outcome: Outcome | Awaitable[Outcome]) -> Iterator[str]:
+        """Return the entries for the outcome of a command; a slow one comes as `Finished`."""
+        if isinstance(outcome, Result):
+            yield f"{outcome.title or 'Note'}: {outcome.text}"
+        elif isinstance(outcome, Question):
+            self._asked = outcome
+            yield f"QUESTION: {outcome.title} /yes to {outcome.yes}\n{outcome.text}"
+        elif outcome is not None:
+            self._is_busy = True
+            self._later(outcome)
+
+    def _finished(self, finished: Finished) -> Iterator[str]:
+        """Return the entries for a slow command, and carry out the lines typed meanwhile."""
+        self._is_busy = False
+        if finished.error is not None:
+            yield _refusal(finished.error)
+        yield from self._ended(finished.outcome)
+        while self._held and not self._is_busy:
+            yield from self._typed(self._held.popleft())
+
+    def _help(self, _: None) -> Iterator[str]:
+        for spec in commands(Surface.LINES).values():
+            yield f"{spec.usage}: {spec.help}"
+        yield from ABOUT_LINES.splitlines()
+
+    def _quit(self, _: None) -> Iterator[str]:
+        self._has_quit = True
+        return iter(())
+
+    def _calls(self, _: None) -> Iterator[str]:
+        waiting = self._waiting()
+        for call in waiting:
+            yield from self._question(call)
+        if not waiting:
+            yield "No tool call waits for you."
 
     def _show(self, number: str) -> Iterator[str]:
         call = next((each for each in self._waiting() if str(each.seq) == number), None)
         if call is not None:
             yield from self._question(call)
         else:
-            thread, _, _ = self._message(number, "/show N")
-            yield from thread_entries(thread, self._state)
+            yield from thread_entries(thread_of(self._state, read_number(number)), self._state)
 
-    def _reply(self, thread: MessageThread, seq: int, text: str) -> None:
-        to = thread.said.to
-        to = thread.author if to and thread.author != self._joined.name else to
-        self._joined.messages.send(_needed(text, "/reply N TEXT"), reply_to=seq, to=to)
-
-    def _change(self, word: str, rest: str) -> Iterator[str]:
-        thread, seq, text = self._message(rest, f"{word} N")
-        me, is_answer = self._joined.name, seq != thread.seq
-        change: ChangeBody
-        if word == "/react":
-            if thread.is_private:
-                raise Usage("all members would see a reaction to a private message")
-            shown = thread.answer_reactions if is_answer else thread.reactions
-            reaction = _needed(text, "/react N EMOJI")
-            on = me not in shown.get(reaction, ())
-            change = ReactionChanged(thread.seq, reaction, on=on, answer=is_answer)
-        elif thread.author != me or is_answer or thread.is_deleted:
-            raise Usage(f"[{seq}] is no message of yours")
-        elif word == "/edit":
-            change = MessageEdited(seq, _needed(text, "/edit N TEXT"))
-        else:
-            change = MessageDeleted(seq)
-        if not self._joined.messages.change(change):
-            yield NOT_CONNECTED
-
-    def _message(self, rest: str, usage: str) -> tuple[MessageThread, int, str]:
-        """Return the message that a number means, that number, and what follows it.
-
-        The number may be that of the answer.
-        """
-        number, _, text = _needed(rest, usage).partition(" ")
-        for seq, thread in self._state.exchanges.items():
-            if number in (str(seq), str(thread.answered_seq)) and not thread.is_hidden:
-                return thread, int(number), text.strip()
-        raise Usage(f"there is no message {number}, or it is too old")
-
-    def _answer(self, rest: str, *, allow: bool) -> str:
+    def _answer(self, rest: str, *, allow: bool) -> Iterator[str]:
         """Answer a tool call; it can be allowed if what was printed is what would run."""
         number, _, why = rest.partition(" ")
         printed = [each for each in self._waiting() if each.seq in self._printed]
         call = next((each for each in printed if str(each.seq) == number), None)
         if call is None:
             waiting = ", ".join(str(each.seq) for each in printed) or "none"
-            return f"Which one? Tool calls that wait for you: {waiting}."
-        if allow and why:
-            return "Not done: /allow takes a number only."
-        if allow and call.digest != self._printed[call.seq]:
-            return f"Not done: call {number} has changed; /show {number} prints it again."
-        if not self._joined.approvals.answer(call.id, Answer(allow, why.strip() or None)):
-            return f"Not done: call {number} no longer waits, or it can't be answered here."
-        return f"{'Allowed' if allow else 'Denied'} {visible_line(call.tool)} ({number})."
+            yield f"Which one? Tool calls that wait for you: {waiting}."
+        elif allow and why:
+            yield "Not done: /allow takes a number only."
+        elif allow and call.digest != self._printed[call.seq]:
+            yield f"Not done: call {number} has changed; /show {number} prints it again."
+        elif not self._joined.approvals.answer(call.id, Answer(allow, why.strip() or None)):
+            yield f"Not done: call {number} no longer waits, or it can't be answered here."
+        else:
+            yield f"{'Allowed' if allow else 'Denied'} {visible_line(call.tool)} ({number})."
 
-    def _let_in(self, number: str, *, allow: bool) -> str:
+    def _let_in(self, number: str, *, allow: bool) -> Iterator[str]:
         request = next(
             (each for each in self._requests.values() if str(each.knock) == number), None
         )
         if request is None:
             waiting = ", ".join(map(str, self._requests)) or "none"
-            return f"Which one? Join requests that wait for you: {waiting}."
-        if not self._joined.hosting.admit(request.knock, allow):
-            return NOT_CONNECTED
-        del self._requests[request.knock]
-        return f"{'Admitted' if allow else 'Refused'} {visible_line(request.name)} ({number})."
-
-    def _moderate(self, request: ModerationRequest) -> Iterator[str]:
-        self._check_authority()
-        if not self._joined.hosting.moderate(
-            request.measure, request.name, role=request.role, reason=request.reason
-        ):
-            yield NOT_CONNECTED
-
-    def _invite(self, rest: str) -> Iterator[str]:
-        """Print an invite of a room that is hosted here, or ask the host for one."""
-        options, hosting = read_invite(rest), self._joined.hosting
-        self._check_authority()
-        if hosting.invites is not None:
-            make = hosting.invites.renew if options.new else hosting.invites.issue
-            if options.makes_one:
-                made = make(uses=options.uses, lifetime=options.lifetime, role=options.role)
-            else:
-                made = hosting.invites.invite
-            yield f"Invite: {made}" if made else NO_INVITE
-        elif not hosting.ask_for_invite(
-            uses=options.uses, lifetime=options.lifetime, role=options.role, new=options.new
-        ):
-            yield NOT_CONNECTED
-
-    def _check_authority(self) -> None:
-        if not self._state.administers(self._joined.name):
-            raise Usage(f"only the host may do that, and {self._state.host} is hosting")
+            yield f"Which one? Join requests that wait for you: {waiting}."
+        else:
+            sent(self._joined.hosting.admit(request.knock, allow))
+            del self._requests[request.knock]
+            yield f"{'Admitted' if allow else 'Refused'} {visible_line(request.name)} ({number})."
 
 
-def _needed(text: str, usage: str) -> str:
-    if not text.strip():
-        raise Usage(f"type {usage}")
-    return text.strip()
+def _refusal(error: GenieError | InvalidArguments) -> str:
+    separator = "." if isinstance(error, NotDone) else ":"  # a sentence, or a part of one
+    return f"Not done{separator} {visible_line(str(error))}"
 
 
 def _news(event: RoomEvent) -> Iterator[str]:

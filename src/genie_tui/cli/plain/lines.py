@@ -29,6 +29,7 @@ from genie_core.room.protocol.events import (
     UnreadableEvent,
 )
 from genie_core.room.protocol.frames import JoinRequested
+from genie_core.room.security.key_words import key_words
 from genie_core.room.security.sealing import is_sealed
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread, ToolApproval
@@ -59,7 +60,6 @@ from genie_core.room.view.wording import (
 from genie_core.text.format import clock_time, counted
 from genie_core.text.safe import visible, visible_line
 from genie_tui.cli.output import harmless_json
-from genie_tui.widgets.key_words import key_words
 
 # -- the log
 

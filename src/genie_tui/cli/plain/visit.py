@@ -6,10 +6,13 @@ import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from genie_core.errors import GenieError
 from genie_core.room.client.events import EventsRecorded, Notice, RoomEvent
 from genie_core.room.client.model import ConnectionState, ConnectionStatus
+from genie_core.room.commands.outcome import Outcome
 from genie_core.room.open.opener import RoomOpener
 from genie_core.room.open.requests import OpenRequest
 from genie_core.room.participant.receipt import LeftInDisorder
@@ -28,8 +31,17 @@ from genie_tui.cli.plain.output import Output
 
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
-Item: TypeAlias = RoomEvent | str | None
-"""What a visit waits for: something that happens in the room, a typed line, the end of the input."""
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The end of a command that took time."""
+
+    outcome: Outcome = None
+    error: GenieError | None = None
+
+
+Item: TypeAlias = RoomEvent | Finished | str | None
+"""An event of the room, the end of a command, a typed line, or the end of the input."""
 
 Work: TypeAlias = "Callable[[Visit], Coroutine[Any, Any, int]]"
 """What a command does in a room; it returns the exit code."""

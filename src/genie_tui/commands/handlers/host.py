@@ -11,18 +11,24 @@ from typing import TYPE_CHECKING, Final
 from textual.content import Content
 
 from genie_core.errors import GenieError
-from genie_core.room.client.model import ConnectionState, Continuation
+from genie_core.room.client.model import Continuation
+from genie_core.room.commands.arguments import InviteOptions
+from genie_core.room.commands.hosting import (
+    UNCONNECTED,
+    cannot_continue,
+    cannot_take_over,
+    no_authority,
+    offer,
+    request_invite,
+)
+from genie_core.room.commands.outcome import Result
 from genie_core.room.open.requests import to_continue, to_follow, to_take_over
 from genie_core.room.protocol.frames import HostingOffered, InviteIssued, JoinRequested
-from genie_core.room.protocol.names import fold_name
-from genie_core.room.state.room_state import RoomState
 from genie_core.room.view.continuations import CONTINUE, about_continuing
-from genie_core.room.view.wording import order_line
 from genie_core.text.safe import visible_line
 from genie_tui.commands.context import RoomContext
 from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.keys import Scope
-from genie_tui.commands.parse import HeirsRequest, InviteOptions, ModerationRequest
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.invite import InviteScreen, Terms, renewed, terms_of
 from genie_tui.widgets.join_requests import Caller
@@ -32,7 +38,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-UNCONNECTED: Final = "Not connected: nothing was changed."
 SHOWN: Final = InviteOptions()
 ANOTHER: Final = InviteOptions(new=True)
 
@@ -84,9 +89,7 @@ def _ask_for_invite(context: RoomContext, options: InviteOptions) -> None:
         context.warn(objection)
         return
     try:
-        is_asked = joined.hosting.ask_for_invite(
-            uses=options.uses, lifetime=options.lifetime, role=options.role, new=options.new
-        )
+        is_asked = request_invite(joined, options)
     except GenieError as error:
         context.warn(str(error))
         return
@@ -160,49 +163,18 @@ async def _decline(joined: "JoinedRoom", found: Continuation) -> None:
         logger.warning("it could not be noted that the person stays", exc_info=True)
 
 
-def moderate(context: RoomContext, request: ModerationRequest) -> None:
-    """Kick, ban, pardon, mute or unmute a person, free their name, or change their role."""
-    joined = context.joined
-    if objection := no_authority(joined):
-        context.warn(objection)
-    elif not joined.hosting.moderate(
-        request.measure, request.name, role=request.role, reason=request.reason
-    ):
-        context.warn(UNCONNECTED)
-
-
-def share(context: RoomContext, on: bool) -> None:  # noqa: FBT001 - the command's one argument
-    joined = context.joined
-    if objection := only_host(joined) if on else no_authority(joined):
-        context.warn(objection)
-    elif not joined.hosting.share(on):
-        context.warn(UNCONNECTED)
-
-
-def set_heirs(context: RoomContext, request: HeirsRequest) -> None:
-    """Choose who may host the room while its host is away, or show who may."""
-    joined = context.joined
-    if request.show:
-        context.screen.notify(order_line(joined.state))
-    elif objection := only_host(joined):
-        context.warn(objection)
-    elif not joined.hosting.set_heirs(request.names, automatic=request.automatic):
-        context.warn(UNCONNECTED)
-
-
 def host(context: RoomContext, name: str) -> None:
     """Ask a member to host; without a name, host the room while its host is away."""
     joined = context.joined
     if not name:
         take_over(context)
-    elif objection := only_host(joined):
-        context.warn(objection)
-    elif fold_name(name) == fold_name(joined.name):
-        context.warn("You are the host already.")
-    elif joined.hosting.offer(name):
-        context.screen.notify(f"Asking {visible_line(name)} whether they would host…")
     else:
-        context.warn(UNCONNECTED)
+        context.attempt(partial(_offer, joined, name))
+
+
+def _offer(joined: "JoinedRoom", name: str) -> Result:
+    offer(joined, name)
+    return Result(f"Asking {visible_line(name)} whether they would host…")
 
 
 def take_over(context: RoomContext) -> None:
@@ -230,64 +202,6 @@ def continue_room(context: RoomContext) -> None:
     text = Content(about_continuing(joined.state.title, joined.state.host))
     dialog = ConfirmScreen(CONTINUE, text, "continue it", context.clock)
     _ = context.screen.app.push_screen(dialog, act)
-
-
-def only_host(joined: "JoinedRoom") -> str:
-    """Why this person may not do what only the host does; empty if they are the host."""
-    host = joined.state.host
-    if not host or joined.state.is_host(joined.name):
-        return ""
-    return f"Only the host may do that, and {host} is hosting."
-
-
-def no_authority(joined: "JoinedRoom") -> str:
-    """Why this person may not moderate and invite; empty if they have the host's role."""
-    state = joined.state
-    if state.administers(joined.name) or not (objection := only_host(joined)):
-        return ""
-    others = [name for name in state.people if state.administers(name) and not state.is_host(name)]
-    return f"{objection} {' and '.join(others)} may, too." if others else objection
-
-
-def cannot_take_over(joined: "JoinedRoom") -> str:
-    """Why this person can't host the room from their own copy now; empty if they can."""
-    state = joined.state
-    if fold_name(joined.name) == fold_name(state.host):
-        return "You are the host. /host NAME asks a member to host."
-    person = state.people.get(joined.name)
-    if person is None or person.role not in ("host", "member") or _is_banned(state, joined.name):
-        return "Only members of the room can host it from their copy."
-    if state.hosting and joined.connection.state is ConnectionState.ONLINE:
-        return f"{state.host} is hosting. You can take over while they are away."
-    is_heir = joined.may_host
-    if not is_heir and state.members.holds_host_role(joined.name):
-        return "Who has the host's role moderates and invites, but doesn't host; a member can."
-    if not is_heir:
-        return f"{state.host} has not named you as an heir, who may host this room."
-    if joined.connection.state is ConnectionState.RETRYING or (
-        joined.connection.state is ConnectionState.CLOSED and not state.hosting
-    ):
-        return ""
-    return f"{state.host} is hosting. You can take over while they are away."
-
-
-def cannot_continue(joined: "JoinedRoom") -> str:
-    """Why this person can't continue the room as a new one now; empty if they can."""
-    state = joined.state
-    if state.is_host(joined.name):
-        return "You are the host of this room."
-    if joined.connection.state is not ConnectionState.RETRYING:
-        return f"{state.host} is hosting. You can continue in a new room while they are away."
-    if joined.may_host:
-        return cannot_take_over(joined) or "You may host this room itself: /host"
-    person = state.people.get(joined.name)
-    if not joined.saved or person is None or state.members.entitled(person.key) is None:
-        return "Only members can continue the room from their copy, no guests or observers."
-    return ""
-
-
-def _is_banned(state: RoomState, name: str) -> bool:
-    return fold_name(name) in state.banned
 
 
 def _answer_named(context: RoomContext, name: str, *, allow: bool) -> None:

@@ -1,14 +1,16 @@
 """Commands about one message: reply, edit, delete, react; write privately or in an editor."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from genie_core.room.commands import messages
+from genie_core.room.commands.arguments import MessageLine, PrivateLine
+from genie_core.room.commands.hosting import UNCONNECTED
 from genie_core.room.participant.receipt import excerpt
-from genie_core.room.protocol.events import MessageDeleted, MessageEdited, ReactionChanged
-from genie_core.room.state.thread import Phase
+from genie_core.room.protocol.events import MessageDeleted, MessageEdited
 from genie_core.text.safe import quoted_line, visible_line
 from genie_tui.commands.context import Purpose, RoomContext
 from genie_tui.commands.keymap import keymap_of
-from genie_tui.commands.parse import MessageLine, PrivateLine
 from genie_tui.emoji import emojis
 from genie_tui.screens.dialogs.pick import PickScreen, Row
 from genie_tui.widgets.timeline.timeline import nothing_chosen
@@ -17,14 +19,9 @@ if TYPE_CHECKING:
     from genie_core.room.participant.room import JoinedRoom
     from genie_core.room.state.thread import MessageThread
 
-INTERRUPTED: Final = frozenset({Phase.FAILED, Phase.CANCELLED})
-NOTHING_FAILED: Final = "No work on a message of yours failed or was stopped."
-OFFLINE: Final = "Not connected: nothing was changed."
 FIXED_EMOTE: Final = (
     "An edit can neither add nor remove /me. Delete the message and write another one."
 )
-NOT_YOURS: Final = "You can change only your own messages."
-NO_REACTIONS: Final = "All members would see a reaction to a private message."
 TOO_OLD: Final = "The message is too old to be edited."
 NONE_OF_YOURS: Final = "You have no recent message to edit."
 
@@ -37,7 +34,7 @@ def reply(context: RoomContext) -> None:
         return
     is_answer = context.timeline.is_answer_chosen and exchange.answered_seq is not None
     seq = exchange.answered_seq if is_answer and exchange.answered_seq else exchange.seq
-    to = _other_reader(context.joined.name, exchange)
+    to = messages.other_reader(context.joined.name, exchange)
     _begin(context, Purpose(reply_to=seq, to=to), _reply_title(exchange, seq, to))
 
 
@@ -76,7 +73,7 @@ def edit(context: RoomContext) -> None:
     if exchange is None:
         context.screen.notify(NONE_OF_YOURS)
     elif exchange.author != joined.name or exchange.is_deleted:
-        context.warn(NOT_YOURS)
+        context.warn(messages.NOT_YOURS)
     else:
         cancel(context)  # a private draft is private afterwards, too
         _edit(context, exchange, exchange.text)
@@ -99,11 +96,13 @@ def as_input(context: RoomContext, number: int, text: str) -> str:
     exchange, me = context.joined.state.exchanges.get(number), context.joined.name
     if exchange is None:  # who may read it is not known
         return MessageLine(text, to=me).draft
-    return MessageLine(text, emote=exchange.said.emote, to=_other_reader(me, exchange)).draft
+    return MessageLine(
+        text, emote=exchange.said.emote, to=messages.other_reader(me, exchange)
+    ).draft
 
 
 def _edit(context: RoomContext, exchange: "MessageThread", text: str) -> None:
-    to = _other_reader(context.joined.name, exchange)
+    to = messages.other_reader(context.joined.name, exchange)
     context.purpose = Purpose(editing=exchange.seq, to=to, draft=context.composer.draft)
     context.composer.show_purpose("Edit your message")
     context.composer.draft = MessageLine(text, emote=exchange.said.emote).draft
@@ -121,7 +120,7 @@ def delete(context: RoomContext) -> None:
     if exchange is None:
         context.screen.notify(nothing_chosen(keymap_of(context.screen)))
     elif exchange.author != joined.name or exchange.is_deleted:
-        context.warn(NOT_YOURS)
+        context.warn(messages.NOT_YOURS)
     else:
         context.start(_delete(context, joined, exchange), "delete", exclusive=True)
 
@@ -133,28 +132,11 @@ def copy_code(context: RoomContext) -> None:
 def retry(context: RoomContext) -> None:
     """Send a message again whose work failed or was stopped: the selected one, or the latest."""
     joined = context.joined
-    exchange = context.timeline.chosen or next(
-        (
-            each
-            for each in reversed(joined.state.exchanges.values())
-            if each.author == joined.name and each.phase in INTERRUPTED
-        ),
-        None,
-    )
-    if exchange is None or exchange.phase not in INTERRUPTED:
-        context.screen.notify(NOTHING_FAILED)
-    elif exchange.author != joined.name:
-        context.warn(NOT_YOURS)
+    chosen = context.timeline.chosen
+    if chosen is not None and chosen.phase not in messages.INTERRUPTED:
+        context.screen.notify(messages.NOTHING_FAILED)
     else:
-        files = [file for file in exchange.said.files if joined.files.bring(file)]
-        joined.messages.send(
-            exchange.text,
-            emote=exchange.said.emote,
-            files=files,
-            quotes=exchange.said.quotes,
-            reply_to=exchange.said.reply_to,
-            to=exchange.said.to,
-        )
+        context.attempt(partial(messages.retry, joined, chosen.seq if chosen else 0))
 
 
 def react(context: RoomContext) -> None:
@@ -164,18 +146,18 @@ def react(context: RoomContext) -> None:
         context.screen.notify(nothing_chosen(keymap_of(context.screen)))
         return
     if exchange.is_private:
-        context.screen.notify(NO_REACTIONS)
+        context.screen.notify(messages.NO_REACTIONS)
         return
     answer = context.timeline.is_answer_chosen
     shown = exchange.answer_reactions if answer else exchange.reactions
     used = [Row(each, each, ", ".join(names)) for each, names in shown.items()]
     rows = [*used, *(Row(each, f"{each}  {', '.join(names)}") for each, names in emojis())]
 
+    react_with = partial(messages.toggle_reaction, joined, exchange, to_answer=answer)
+
     def picked(reaction: str | None) -> None:
         if reaction:
-            on = joined.name not in shown.get(reaction, ())
-            change = ReactionChanged(exchange.seq, reaction, on=on, answer=answer)
-            context.warn("" if joined.messages.change(change) else OFFLINE)
+            context.attempt(partial(react_with, reaction))
 
     _ = context.screen.app.push_screen(PickScreen("React", rows), picked)
 
@@ -188,7 +170,7 @@ def finish(context: RoomContext, line: MessageLine) -> str:
     """
     purpose = context.purpose
     exchange = context.joined.state.exchanges.get(purpose.editing)
-    if exchange is None or _other_reader(context.joined.name, exchange) != purpose.to:
+    if exchange is None or messages.other_reader(context.joined.name, exchange) != purpose.to:
         return TOO_OLD
     if exchange.said.emote != line.emote:
         return FIXED_EMOTE
@@ -196,7 +178,7 @@ def finish(context: RoomContext, line: MessageLine) -> str:
         cancel(context)
         return ""
     if not context.joined.messages.change(MessageEdited(purpose.editing, line.text)):
-        return OFFLINE
+        return UNCONNECTED
     cancel(context)
     return ""
 
@@ -233,12 +215,6 @@ def _reply_title(exchange: "MessageThread", seq: int, to: str) -> str:
     return f"{'Private reply' if to else 'Reply'} to {who}: {text}"
 
 
-def _other_reader(me: str, exchange: "MessageThread") -> str:
-    """Return to whom a private reply goes; this person's own name for a request to their agent."""
-    to = exchange.said.to
-    return exchange.author if to and exchange.author != me else to
-
-
 def _latest(joined: "JoinedRoom") -> "MessageThread | None":
     mine = (each for each in reversed(joined.state.exchanges.values()) if not each.is_deleted)
     return next((each for each in mine if each.author == joined.name), None)
@@ -248,4 +224,4 @@ async def _delete(context: RoomContext, joined: "JoinedRoom", exchange: "Message
     text = f"{excerpt(exchange)}\n\nThe others no longer see it. The log keeps it."
     if await context.confirm("Delete your message?", text, "delete"):
         done = joined.messages.change(MessageDeleted(exchange.seq))
-        context.warn("" if done else OFFLINE)
+        context.warn("" if done else UNCONNECTED)

@@ -4,6 +4,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from genie_core.errors import GenieError
+from genie_core.room.commands.people import never_here, no_preferences
 from genie_core.room.protocol.names import fold_name
 from genie_core.text.format import clock_time
 from genie_core.text.safe import visible, visible_line
@@ -27,7 +28,7 @@ def who(context: RoomContext, name: str = "") -> None:
     elif about := context.roster.about(name):
         context.screen.notify(about, title=f"About {visible_line(name)}", timeout=12)
     else:
-        context.warn(f"{visible_line(name)} has never been in this room.")
+        context.warn(never_here(name))
 
 
 def mentions(context: RoomContext) -> None:
@@ -68,8 +69,7 @@ def prefs(context: RoomContext, name: str) -> None:
         title = f"Preferences of {visible_line(name)}"
         _ = context.screen.app.push_screen(FullViewScreen(title, visible(text)))
     else:
-        person = visible_line(name)
-        context.screen.notify(f"{person} has set no preferences.")
+        context.screen.notify(no_preferences(name))
 
 
 def reasons(context: RoomContext) -> None:

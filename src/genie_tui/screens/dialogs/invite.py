@@ -11,6 +11,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from genie_core.errors import GenieError
+from genie_core.room.commands.arguments import InviteOptions
 from genie_core.room.protocol.errors import InvalidInvite
 from genie_core.room.protocol.events import Role
 from genie_core.room.security.invite import read_invite
@@ -18,7 +19,6 @@ from genie_core.text.format import clock_time
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.keys import Scope, bindings
-from genie_tui.commands.parse import InviteOptions
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
 from genie_tui.widgets.keys_line import key_list

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -33,6 +33,8 @@ from genie_core.room.client.model import (
     SessionEnded,
     Severity,
 )
+from genie_core.room.commands.outcome import NotDone, Outcome
+from genie_core.room.commands.table import Surface, commands
 from genie_core.room.open.requests import NewRoom
 from genie_core.room.protocol.events import (
     ApprovalRequested,
@@ -52,13 +54,14 @@ from genie_core.settings.load import SettingsSource
 from genie_core.settings.locations import Locations
 from genie_tui.cli.plain import chat as module
 from genie_tui.cli.plain.chat import PlainRoom, chat, run_plain
+from genie_tui.cli.plain.visit import Finished
 
 Typing = Callable[[str], list[str]]
 
 
 @pytest.fixture
 def room(scene: Scene) -> PlainRoom:
-    return PlainRoom(scene.joined)
+    return PlainRoom(scene.joined, lambda _: None)
 
 
 @pytest.fixture
@@ -155,9 +158,10 @@ def test_the_host_moderates_and_invites(scene: Scene, typing: Typing) -> None:
     assert typing("/invite --as host") == ["Invite: genie1-another1"]
     assert (invites.issued, invites.roles) == ([(1, None)], ["host"])
     assert typing("/invite --new") == ["Invite: genie1-number1"]
-    assert typing("/role bob king") == ["Not done: the roles are host, member, guest and observer"]
+    (why,) = typing("/role bob king")
+    assert why.startswith("Not done: /role NAME host|member|guest|observer: the roles are host,")
     joined.connected = False
-    assert typing("/mute bob") == ["Not done: not connected."]
+    assert typing("/mute bob") == ["Not done. Not connected: nothing was changed."]
 
 
 def test_a_member_does_so_with_the_hosts_role_only(
@@ -166,7 +170,7 @@ def test_a_member_does_so_with_the_hosts_role_only(
     joined = scene.joined
     joined.feed(HostStarted("bob"))
     for line in ("/kick eve", "/invite", "/role eve guest"):
-        assert typing(line) == ["Not done: only the host may do that, and bob is hosting"]
+        assert typing(line) == ["Not done. Only the host may do that, and bob is hosting."]
     joined.feed(MemberJoined("member"), by="ann")
     joined.feed(MemberModerated("role", "ann", "host"), by="bob")
     assert typing("/ban eve") == typing("/invite --for 1h") == []
@@ -190,21 +194,21 @@ def test_messages_are_replied_to_changed_and_reacted_to(scene: Scene, typing: Ty
     assert joined.changes == [MessageEdited(6, "no"), MessageDeleted(6), ReactionChanged(5, "👍")]
     assert typing("/show 6") == ["[6] ann: yes", typing("/show 6")[1]]
     joined.connected = False
-    assert typing("/delete 6") == ["Not done: not connected."]
+    assert typing("/delete 6") == ["Not done. Not connected: nothing was changed."]
 
 
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("/edit 5 mine", "[5] is no message of yours"),
-        ("/delete 5", "[5] is no message of yours"),
-        ("/edit 6", "type /edit N TEXT"),
-        ("/reply 99 x", "there is no message 99, or it is too old"),
-        ("/reply", "type /reply N TEXT"),
-        ("/react 7 👍", "all members would see a reaction to a private message"),
-        ("/msg bob", "type /msg NAME TEXT"),
-        ("/me", "type /me TEXT"),
-        ("/ask", "type /ask TEXT"),
+        ("/edit 5 mine", ". You can change only your own messages."),
+        ("/delete 5", ". You can change only your own messages."),
+        ("/edit 6", ": /edit N TEXT: the text is missing"),
+        ("/reply 99 x", ". There is no message 99, or it is too old."),
+        ("/reply", ": /reply N TEXT: say which number, as in brackets before an entry"),
+        ("/react 7 👍", ". All members would see a reaction to a private message."),
+        ("/msg bob", ": /msg NAME TEXT: the text is missing"),
+        ("/me", ": Say what you do: /me waves"),
+        ("/ask", ": /ask TEXT: the text is missing"),
     ],
 )
 def test_what_can_not_be_done_says_why(scene: Scene, typing: Typing, line: str, why: str) -> None:
@@ -212,7 +216,7 @@ def test_what_can_not_be_done_says_why(scene: Scene, typing: Typing, line: str, 
     joined.feed(MessagePosted("1", "lunch?"), by="bob")
     joined.feed(MessagePosted("2", "yes"))
     joined.feed(MessagePosted("3", "psst", to="ann", sealed=(b"x",)), by="bob")
-    assert typing(line) == [f"Not done: {why}"]
+    assert typing(line) == [f"Not done{why}"]
     assert (joined.said, joined.changes) == ([], [])
 
 
@@ -308,7 +312,10 @@ def keyboard(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]
 def test_a_guest_whom_no_agent_answers_is_told(scene: Scene) -> None:
     scene.joined.name = "eve"
     scene.joined.feed(HostStarted("service"), MemberJoined("guest"), by="eve")
-    assert list(PlainRoom(scene.joined).welcome())[1] == "No agent answers guests here."
+    assert (
+        list(PlainRoom(scene.joined, lambda _: None).welcome())[1]
+        == "No agent answers guests here."
+    )
 
 
 async def test_a_chat_begins_with_the_last_entries_and_open_questions(
@@ -326,7 +333,7 @@ async def test_a_chat_begins_with_the_last_entries_and_open_questions(
     asked = lines.index("CALL 7: your agent asks to use run_command")
     assert asked > lines.index("[37] bob: old 29")
     assert "Argument command: rm" in lines
-    assert lines[-2:] == ["Here: ann (host)", "Here: bob (member)"]
+    assert lines[-2:] == ["Here: ann (host)", "> bob (member)"]
 
 
 async def test_a_chat_ends_with_the_connection_and_says_how_to_go_on(
@@ -362,14 +369,44 @@ async def test_the_end_of_the_input_waits_for_what_was_typed(
 
 
 def test_help_names_all_commands(typing: Typing) -> None:
-    told = "\n".join(typing("/help"))
-    for command in (
-        *("/me", "/reply", "/react", "/edit", "/delete", "/show", "/msg", "/ask", "/allow"),
-        *("/deny", "/calls", "/admit", "/refuse", "/who", "/stop", "/quit", "/invite", "/kick"),
-        *("/ban", "/pardon", "/mute", "/unmute", "/role"),
-    ):
-        assert command in told
-    assert typing("/nonsense") == ["There is no command /nonsense. /help lists all commands."]
+    shown = "\n".join(typing("/help"))
+    assert all(f"/{name}" in shown for name in commands(Surface.LINES))
+    (why,) = typing("/nonsense")
+    assert why.startswith("Not done: There is no command /nonsense; /help lists all commands.")
+
+
+def test_every_command_acts(typing: Typing) -> None:
+    for name, spec in commands(Surface.LINES).items():
+        if spec.effect is None and spec.read is None and name not in ("me", "quit"):
+            assert typing(f"/{name}")
+
+
+def test_question_waits_for_yes(scene: Scene, typing: Typing) -> None:
+    (question,) = typing("/auto on")
+    assert question.startswith("QUESTION: Allow all calls without asking you? /yes to turn it on")
+    assert typing("/yes") == []
+    assert scene.joined.engine_status.auto
+    assert typing("/yes") == ["Not done: no question waits for you."]
+
+
+def test_other_line_turns_a_question_down(scene: Scene, typing: Typing) -> None:
+    typing("/auto on")
+    typing("/who")
+    assert typing("/yes") == ["Not done: no question waits for you."]
+    assert not scene.joined.engine_status.auto
+
+
+def test_line_waits_for_a_slow_command(scene: Scene) -> None:
+    slow: list[Awaitable[Outcome]] = []
+    room = PlainRoom(scene.joined, slow.append)
+    assert list(room.take("/jobs stop 3")) == list(room.take("/who")) == list(room.take(None)) == []
+    assert not room.is_over
+    for work in slow:
+        work.close()  # type: ignore[attr-defined] # a coroutine
+    finished = Finished(error=NotDone("No job 3 is running."))
+    refusal, here = room.take(finished)
+    assert (refusal, here.splitlines()[0]) == ("Not done. No job 3 is running.", "Here: ann (host)")
+    assert room.is_over
 
 
 def test_the_decision_of_another_owner_is_no_question(scene: Scene, room: PlainRoom) -> None:

@@ -9,9 +9,9 @@ from tests.genie_tui.scripted_room import HandClock, ScriptedJoinedRoom, until
 
 from genie_core.room.client.events import ContinuationsChanged
 from genie_core.room.client.model import ConnectionState, ConnectionStatus, Continuation
+from genie_core.room.commands.hosting import cannot_continue
 from genie_core.room.open.requests import ContinueRoom, FollowRoom
 from genie_core.room.protocol.events import HostStarted, MemberJoined, RoomCreated
-from genie_tui.commands.handlers.host import cannot_continue
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.banner import Banner

@@ -6,6 +6,13 @@ from tests.genie_tui.scripted_room import HandClock, ScriptedJoinedRoom, in_room
 
 from genie_core.errors import GenieError
 from genie_core.room.client.model import EngineState, EngineStatus
+from genie_core.room.commands.engine import (
+    LOADING,
+    NO_JOBS,
+    NO_OPTIONS,
+    NOT_STARTED,
+    models_in_use,
+)
 from genie_core.room.engine.controls import (
     AgentSummary,
     Allowance,
@@ -18,13 +25,6 @@ from genie_core.room.engine.controls import (
 )
 from genie_core.runtime.agent_options import AgentCommand, AgentOption, AgentOptions, Choice
 from genie_core.runtime.progress import Usage
-from genie_tui.commands.handlers.engine import (
-    LOADING,
-    NO_JOBS,
-    NO_OPTIONS,
-    NOT_STARTED,
-    models_in_use,
-)
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.composer.composer import Composer

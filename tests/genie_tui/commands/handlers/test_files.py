@@ -9,14 +9,14 @@ from tests.genie_tui.room_parts import notes
 from tests.genie_tui.scripted_room import HandClock, ScriptedJoinedRoom, in_room, until
 
 from genie_core.errors import FileNotSaved
-from genie_core.room.protocol.events import FileRef, MessagePosted
-from genie_tui.commands.handlers.files import (
-    NOTHING_TO_OPEN,
+from genie_core.room.commands.files import (
     NotOpened,
     copy_to_show,
     save_to,
     show,
 )
+from genie_core.room.protocol.events import FileRef, MessagePosted
+from genie_tui.commands.handlers.files import NOTHING_TO_OPEN
 from genie_tui.screens.dialogs.pick import PickScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.composer.composer import Composer

@@ -23,6 +23,7 @@ from textual.widgets import Static
 import genie_tui.app
 from genie_core.room.client.events import OtherHostsChanged
 from genie_core.room.client.model import ConnectionState, ConnectionStatus, NextStep, SessionEnded
+from genie_core.room.commands.hosting import cannot_take_over, no_authority, only_host
 from genie_core.room.open.requests import NewRoom
 from genie_core.room.protocol.errors import InvitesUnknown
 from genie_core.room.protocol.events import (
@@ -41,7 +42,6 @@ from genie_core.room.protocol.frames import (
 )
 from genie_core.room.protocol.host_record import HostRecord
 from genie_tui.app import GenieApp
-from genie_tui.commands.handlers.host import cannot_take_over, no_authority, only_host
 from genie_tui.screens.dialogs.invite import InviteScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.banner import Banner

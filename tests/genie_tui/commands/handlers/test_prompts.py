@@ -5,13 +5,13 @@ from tests.genie_tui.scripted_bench import ScriptedBench
 from tests.genie_tui.scripted_room import HandClock, ScriptedJoinedRoom, in_room, until
 from textual.widgets import Static
 
+from genie_core.room.commands.arguments import PromptLine
+from genie_core.room.commands.table import parse_line
 from genie_core.room.engine.controls import PromptInfo
 from genie_core.room.protocol.events import MessagePosted
 from genie_core.room.state.reading import Reading
 from genie_core.room.state.thread import MessageThread, Phase
 from genie_tui.commands.completion import prompt_completions, prompt_help
-from genie_tui.commands.parse import PromptLine
-from genie_tui.commands.registry import parse_line
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.widgets.composer.completion import Completions, offer
 from genie_tui.widgets.composer.composer import Composer

@@ -11,10 +11,10 @@ from tests.genie_tui.scripted_room import (
 from textual.pilot import Pilot
 from textual.widgets import Static
 
+from genie_core.room.commands.arguments import InviteOptions
 from genie_core.room.protocol.address import Address
 from genie_core.room.security.invite import Invite, write_invite
 from genie_core.text.format import clock_time
-from genie_tui.commands.parse import InviteOptions
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.dialog import DialogKeys
 from genie_tui.screens.dialogs.invite import InviteScreen, Terms, renewed

@@ -16,8 +16,8 @@ from genie_core.assistant.tools.files.changes import NOT_KEPT, FileChanges
 from genie_core.assistant.tools.files.edit import Edits
 from genie_core.assistant.tools.files.workspace import Workspace
 from genie_core.room.client.model import EngineState, EngineStatus
+from genie_core.room.commands.engine import LOADING
 from genie_core.room.engine.controls import UndoPlan
-from genie_tui.commands.handlers.engine import LOADING
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.activity.activity_list import ActivityList

@@ -1,6 +1,6 @@
 import pytest
 
-from genie_tui.commands.parse import (
+from genie_core.room.commands.arguments import (
     BudgetRaise,
     InvalidArguments,
     InviteOptions,

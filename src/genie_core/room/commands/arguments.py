@@ -1,4 +1,4 @@
-"""Parsing of composer input: messages, and the arguments of slash commands.
+"""Parsing of the arguments of commands.
 
 All functions are pure. A reader of arguments raises `InvalidArguments`, whose text says what is
 missing.
@@ -17,6 +17,9 @@ DEFAULT_QUOTED: Final = 50
 
 MOST_QUOTED: Final = 200
 """Messages of another room that can be quoted at once."""
+
+MOST_DIGITS: Final = 15
+"""Digits of a number of a message."""
 
 MOST_DOLLARS: Final = 10_000
 MOST_TOKENS: Final = 1_000_000_000
@@ -67,6 +70,14 @@ class PrivateLine:
 
     to: str
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """The number of a message, an answer, a tool call or a join request, and a text."""
+
+    number: int
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +176,43 @@ def read_prompt(command: str, rest: str) -> PromptLine:
 def read_private(rest: str) -> PrivateLine:
     """`NAME [TEXT]`."""
     return PrivateLine(*_name_and_more(rest))
+
+
+def read_private_text(rest: str) -> PrivateLine:
+    """`NAME TEXT`."""
+    line = read_private(rest)
+    return PrivateLine(line.to, read_needed_text(line.text))
+
+
+def read_needed_text(rest: str) -> str:
+    """`TEXT`, as it was typed."""
+    if not rest:
+        raise InvalidArguments("the text is missing")
+    return rest
+
+
+def read_number(rest: str) -> int:
+    """`N`: the number of a message, an answer, a tool call or a join request."""
+    if not rest.isdecimal() or len(rest) > MOST_DIGITS:
+        raise InvalidArguments("say which number, as in brackets before an entry")
+    return int(rest)
+
+
+def read_optional_number(rest: str) -> int:
+    """`[N]`; 0 without one."""
+    return read_number(rest) if rest else 0
+
+
+def read_numbered(rest: str) -> Numbered:
+    """`N [TEXT]`."""
+    number, text = (*rest.split(maxsplit=1), "", "")[:2]
+    return Numbered(read_number(number), text)
+
+
+def read_numbered_text(rest: str) -> Numbered:
+    """`N TEXT`."""
+    numbered = read_numbered(rest)
+    return Numbered(numbered.number, read_needed_text(numbered.text))
 
 
 def read_text(rest: str) -> str:
