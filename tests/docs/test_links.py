@@ -53,3 +53,18 @@ def test_decisions_have_25_lines() -> None:
     pages = [each for each in (DOCS / "decisions").glob("*.md") if each.name != "index.md"]
     assert pages
     assert [each.name for each in pages if len(each.read_text().splitlines()) > 25] == []
+
+
+def test_named_modules_exist() -> None:
+    sources = [ROOT / "src", *ROOT.glob("plugins/*/src")]
+    packages = [each for source in sources for each in source.iterdir() if each.is_dir()]
+    inner = [ROOT / f"src/genie_core/{name}" for name in ("assistant", "agent/provider")]
+    roots = [ROOT, ROOT / "tests", *sources, *packages, *inner]
+    code = re.compile(r"`([\w-]+/[\w/-]*\.py)`")
+    missing = [
+        f"{_name(page)}: {path}"
+        for page in PAGES
+        for path in code.findall(_without_code(page.read_text()))
+        if not any((root / path).exists() for root in roots)
+    ]
+    assert missing == []
