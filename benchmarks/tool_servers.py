@@ -23,6 +23,7 @@ from genie_core.assistant.servers import long_results
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.pydantic_ai import server_toolset
 from genie_core.assistant.servers.registry import ServerRegistry
+from genie_core.assistant.servers.tool_server import ToolServer
 from genie_testing.openai import FakeOpenAI
 from genie_testing.turns import Call, Say, Turn
 
@@ -85,7 +86,8 @@ async def _answer(sizes: Mapping[str, int], *turns: Turn) -> tuple[float, float]
     """Return the seconds of one run with servers that send so much, and the memory before it."""
     specs = [ServerSpec(name, sys.executable, ("-c", _SERVER, str(n))) for name, n in sizes.items()]
     board = ServerRegistry(specs)
-    toolsets = [server_toolset(each, {}, board.connection(each.name)) for each in specs]
+    servers = [ToolServer(each, {}, board.connection(each.name)) for each in specs]
+    toolsets = [server_toolset(each) for each in servers]
     async with FakeOpenAI(*turns, Say("done")) as server:
         provider = OpenAIProvider(base_url=server.base_url, api_key=server.api_key)
         agent = DefaultAgent("", OpenAIChatModel("m", provider=provider), toolsets=toolsets)

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 from genie_core.agent import Agent, AgentFactory, AgentInfo
 from genie_core.agent.base import AsyncTool
@@ -74,12 +74,8 @@ if TYPE_CHECKING:
     import httpx2
 
     from genie_core.agent.provider.acp import RunCommand
-    from genie_core.assistant.servers.registry import ServerConnection
     from genie_core.assistant.servers.sampling import ModelSource
-
-    _ServerParts: TypeAlias = tuple[
-        ServerSpec, Mapping[str, str], ServerConnection, ModelSource, httpx2.Auth | None
-    ]
+    from genie_core.assistant.servers.tool_server import ToolServer
 
 ALONE_PROMPT: Final = "general"
 COORDINATOR_PROMPT: Final = "coordinator"
@@ -497,20 +493,23 @@ class AssistantBuilder:
             return []
         from genie_core.assistant.servers.pydantic_ai import server_toolset
 
-        return [server_toolset(*each) for each in self._connections(role)]
+        return [server_toolset(each) for each in self._connections(role)]
 
     def _mcp_servers(self, role: Role) -> list[Any]:
         if not role.servers:
             return []
         from genie_core.assistant.servers.openai import ConfiguredServer
 
-        return [ConfiguredServer(*each) for each in self._connections(role)]
+        return [ConfiguredServer(each) for each in self._connections(role)]
 
-    def _connections(self, role: Role) -> "Iterator[_ServerParts]":
-        """Yield the arguments by which either library connects to the role's tool servers."""
+    def _connections(self, role: Role) -> "Iterator[ToolServer]":
+        """Yield the role's tool servers, for an agent on either library."""
+        from genie_core.assistant.servers.tool_server import ToolServer
+
         keys, model = self.models.keys, self._model_for_servers(role)
         for each in role.servers:
-            yield each, keys, self.servers.connection(each.name), model, self.login_at(each)
+            connection = self.servers.connection(each.name)
+            yield ToolServer(each, keys, connection, model, self.login_at(each))
 
     def login_at(self, server: ServerSpec) -> "httpx2.Auth | None":
         """Return what sends the owner's login at a server; None if it takes none."""

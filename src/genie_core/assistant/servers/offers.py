@@ -2,10 +2,11 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable
-from typing import Final
+from collections.abc import Iterable
+from typing import Any, Final
 
-from mcp.types import ListPromptsResult, ListResourcesResult, Prompt, Resource
+from fastmcp import Client
+from mcp.types import Prompt, Resource
 
 from genie_core.assistant.servers.prompts import MOST_PROMPTS, usage_of
 from genie_core.assistant.servers.registry import ServerConnection
@@ -21,21 +22,18 @@ _LONGEST_ABOUT: Final = 300
 _LONGEST_URI: Final = 500
 
 
-async def learn_offers(
-    connection: ServerConnection,
-    prompts: Callable[[], Awaitable[ListPromptsResult]] | None,
-    resources: Callable[[], Awaitable[ListResourcesResult]] | None,
-) -> None:
+async def learn_offers(connection: ServerConnection, client: Client[Any]) -> None:
     """Record the first page of each for a server that has just started, if it is not known yet.
 
-    None stands for what the server does not have. A failure costs only that.
+    A failure costs only that.
     """
     if connection.knows_offers:
         return
+    has = client.server_capabilities
     try:
         async with asyncio.timeout(_TIMEOUT):
-            found = (await prompts()).prompts if prompts else []
-            listed = (await resources()).resources if resources else []
+            found = (await client.list_prompts_mcp()).prompts if has and has.prompts else []
+            listed = (await client.list_resources_mcp()).resources if has and has.resources else []
     except Exception:
         log.info("what a tool server offers can't be listed", exc_info=True)
         found, listed = [], []

@@ -1,9 +1,8 @@
 """A tool server for agents on the OpenAI Agents SDK."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import httpx2
 from agents import AgentBase, RunContextWrapper
 from fastmcp import Client
 from mcp import MCPError
@@ -20,7 +19,6 @@ from mcp.types import (
 
 from genie_core.agent.provider.openai.servers import WatchedServer
 from genie_core.assistant.servers.client import client_over, enter, leave
-from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.offered_tools import (
     LARGEST_FILE,
     LONGEST_DESCRIPTION,
@@ -29,9 +27,8 @@ from genie_core.assistant.servers.offered_tools import (
     cut,
     too_large,
 )
-from genie_core.assistant.servers.registry import ServerConnection
+from genie_core.assistant.servers.offers import learn_offers
 from genie_core.assistant.servers.resources import ABOUT
-from genie_core.assistant.servers.sampling import ModelSource
 from genie_core.assistant.servers.tool_server import ToolServer
 from genie_core.runtime.progress import note
 
@@ -42,18 +39,11 @@ class ConfiguredServer(WatchedServer):
     Connects by fastmcp's client: the SDK's own servers can't answer what a server asks for.
     """
 
-    def __init__(
-        self,
-        spec: ServerSpec,
-        keys: Mapping[str, str],
-        connection: ServerConnection,
-        model: ModelSource | None = None,
-        auth: httpx2.Auth | None = None,
-    ) -> None:
+    def __init__(self, server: ToolServer) -> None:
         super().__init__()
-        self.watch = connection
-        self._server = ToolServer(spec, keys, connection, model, auth)
-        self._server.use(client_over(self._server.transport, spec))
+        self.watch = server.connection
+        self._server = server
+        server.use(client_over(server.transport, server.spec))
 
     @property
     def name(self) -> str:
@@ -62,7 +52,7 @@ class ConfiguredServer(WatchedServer):
     async def connect(self) -> None:
         self._server.prepare()
         await enter(self._server.client)
-        await self._server.learn_offers()
+        await learn_offers(self._server.connection, self._server.client)
 
     async def cleanup(self) -> None:
         await leave(self._server.client)

@@ -1,10 +1,8 @@
 """A tool server for agents on pydantic-ai."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Self
 
-import httpx2
 from mcp import MCPError
 from pydantic_ai.exceptions import ModelRetry, ToolFailed
 from pydantic_ai.mcp import MCPToolset
@@ -17,7 +15,6 @@ from genie_core.agent.provider.pydantic_ai.clients import has_gone
 from genie_core.agent.provider.pydantic_ai.servers import ToleratedServer
 from genie_core.agent.provider.server_outages import START_TIMEOUT
 from genie_core.assistant.servers.calls import CallTimeout
-from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.offered_tools import (
     LARGEST_FILE,
     LONGEST_DESCRIPTION,
@@ -26,21 +23,14 @@ from genie_core.assistant.servers.offered_tools import (
     cut,
     too_large,
 )
-from genie_core.assistant.servers.registry import ServerConnection
+from genie_core.assistant.servers.offers import learn_offers
 from genie_core.assistant.servers.resources import ABOUT
-from genie_core.assistant.servers.sampling import ModelSource
 from genie_core.assistant.servers.tool_server import ToolServer
 
 
-def server_toolset(
-    spec: ServerSpec,
-    keys: Mapping[str, str],
-    connection: ServerConnection,
-    model: ModelSource | None = None,
-    auth: httpx2.Auth | None = None,
-) -> AbstractToolset[Any]:
-    """Return the toolset of one server for one agent; see `ToolServer`."""
-    server = ToolServer(spec, keys, connection, model, auth)
+def server_toolset(server: ToolServer) -> AbstractToolset[Any]:
+    """Return the toolset of a server for one agent."""
+    spec = server.spec
     inner = MCPToolset[Any](
         server.transport,
         id=spec.name,
@@ -52,7 +42,7 @@ def server_toolset(
         inner.client.mode = "legacy"
     # MCPToolset's own handlers would warn that servers of the protocol of 2026 never ask, which they do.
     server.use(inner.client)
-    return ToleratedServer(_ConfiguredServer(inner, server), watch=connection)
+    return ToleratedServer(_ConfiguredServer(inner, server), watch=server.connection)
 
 
 async def _never() -> None:
@@ -78,7 +68,7 @@ class _ConfiguredServer(WrapperToolset[Any]):
     async def __aenter__(self) -> Self:
         self.server.prepare()
         entered = await super().__aenter__()
-        await self.server.learn_offers()
+        await learn_offers(self.server.connection, self.server.client)
         return entered
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:

@@ -1,14 +1,11 @@
 """A server's resources as two tools of its own: one lists them, the other reads one."""
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from fastmcp import Client
 from mcp.types import (
     BlobResourceContents,
-    ListResourcesResult,
-    ListResourceTemplatesResult,
-    ReadResourceResult,
     Resource,
     ResourceTemplate,
     TextResourceContents,
@@ -22,7 +19,6 @@ MOST_RESOURCES: Final = 500
 """Resources in a list, and templates."""
 
 _LONGEST_ABOUT: Final = 300
-_MOST_PAGES: Final = 20
 
 ABOUT: Final[Mapping[str, tuple[str, dict[str, Any]]]] = {
     LIST: (
@@ -42,37 +38,17 @@ ABOUT: Final[Mapping[str, tuple[str, dict[str, Any]]]] = {
 """The description and the schema of each tool, by its name."""
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceTools:
-    """Makes the calls of the two tools by a client's requests, which take a cursor or a URI."""
-
-    resources: Callable[[str | None], Awaitable[ListResourcesResult]]
-    templates: Callable[[str | None], Awaitable[ListResourceTemplatesResult]]
-    contents: Callable[[str], Awaitable[ReadResourceResult]]
-
-    async def call(self, tool: str, arguments: Mapping[str, Any]) -> str:
-        """Return the text of a result. Raises the client's errors."""
-        if tool == READ:
-            result = await self.contents(str(arguments.get("uri", "")))
-            return cut("\n\n".join(map(_content, result.contents))) or "The resource is empty."
-        listed: list[Resource | ResourceTemplate] = []
-        await _all_pages(self.resources, lambda page: listed.extend(page.resources))
-        await _all_pages(self.templates, lambda page: listed.extend(page.resource_templates))
-        lines = list(_lines(listed[:MOST_RESOURCES]))
-        if len(listed) > MOST_RESOURCES:
-            lines.append(f"… and {len(listed) - MOST_RESOURCES:,} more")
-        return cut("\n".join(lines)) or "The server has no resources at the moment."
-
-
-async def _all_pages(
-    request: Callable[[str | None], Awaitable[Any]], take: Callable[[Any], None]
-) -> None:
-    cursor: str | None = None
-    for _ in range(_MOST_PAGES):
-        page = await request(cursor)
-        take(page)
-        if (cursor := page.next_cursor) is None:
-            return
+async def use_resources(client: Client[Any], tool: str, arguments: Mapping[str, Any]) -> str:
+    """Make a call of one of the two tools; returns the text. Raises the client's errors."""
+    if tool == READ:
+        result = await client.read_resource_mcp(str(arguments.get("uri", "")))
+        return cut("\n\n".join(map(_content, result.contents))) or "The resource is empty."
+    listed: list[Resource | ResourceTemplate] = [*await client.list_resources()]
+    listed += await client.list_resource_templates()
+    lines = list(_lines(listed[:MOST_RESOURCES]))
+    if len(listed) > MOST_RESOURCES:
+        lines.append(f"… and {len(listed) - MOST_RESOURCES:,} more")
+    return cut("\n".join(lines)) or "The server has no resources at the moment."
 
 
 def _lines(listed: Sequence[Resource | ResourceTemplate]) -> Iterator[str]:

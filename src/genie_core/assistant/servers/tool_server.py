@@ -23,9 +23,8 @@ from genie_core.assistant.servers.offered_tools import (
     offered,
     public_names,
 )
-from genie_core.assistant.servers.offers import learn_offers
 from genie_core.assistant.servers.registry import ServerConnection
-from genie_core.assistant.servers.resources import ABOUT, ResourceTools
+from genie_core.assistant.servers.resources import ABOUT, use_resources
 from genie_core.assistant.servers.sampling import ModelSource, sample
 
 
@@ -72,15 +71,6 @@ class ToolServer:
         """Fill in placeholders before a start. Raises `MissingValue` and `ServerError`."""
         prepare(self.transport, launch.ready_to_start(self.spec, self._keys))
 
-    async def learn_offers(self) -> None:
-        """Record what a server that has just started offers to people."""
-        has, client = self.client.server_capabilities, self.client
-        await learn_offers(
-            self.connection,
-            client.list_prompts_mcp if has and has.prompts else None,
-            client.list_resources_mcp if has and has.resources else None,
-        )
-
     def offer(self, tools: Mapping[str, ListedTool], *, quietly: bool = False) -> dict[str, str]:
         """Return the server's names of the tools that models get, by public name.
 
@@ -97,10 +87,5 @@ class ToolServer:
 
     async def use_resources(self, tool: str, arguments: Mapping[str, Any]) -> str:
         """Call one of our tools for resources by its own name."""
-        tools = ResourceTools(
-            lambda cursor: self.client.list_resources_mcp(cursor=cursor),
-            lambda cursor: self.client.list_resource_templates_mcp(cursor=cursor),
-            self.client.read_resource_mcp,
-        )
         async with self.calls.call():
-            return await tools.call(tool, arguments)
+            return await use_resources(self.client, tool, arguments)

@@ -23,6 +23,7 @@ from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.openai import ConfiguredServer
 from genie_core.assistant.servers.pydantic_ai import server_toolset
 from genie_core.assistant.servers.registry import ServerRegistry
+from genie_core.assistant.servers.tool_server import ToolServer
 from genie_core.runtime.progress import Usage, What, reporting_to
 from genie_testing.openai import FakeOpenAI, ModelRequest
 from genie_testing.turns import Call, Say, Turn
@@ -115,17 +116,15 @@ async def bench(
         async def model() -> Model:
             return chat_model(there.server)
 
+        tool_servers = [
+            ToolServer(spec, keys or {}, board.connection(spec.name), model, auth())
+            for spec in specs
+        ]
         if runtime == "pydantic-ai":
-            toolsets = [
-                server_toolset(spec, keys or {}, board.connection(spec.name), model, auth())
-                for spec in specs
-            ]
+            toolsets = [server_toolset(each) for each in tool_servers]
             agent = DefaultAgent("be nice", chat_model(there.server), toolsets=toolsets)
         else:
-            servers = [
-                ConfiguredServer(spec, keys or {}, board.connection(spec.name), model, auth())
-                for spec in specs
-            ]
+            servers = [ConfiguredServer(each) for each in tool_servers]
             agent = there.agent("be nice", mcp_servers=servers)
         async with agent.mcp():
             yield Bench(agent, there.server, board, clock, Notes())
