@@ -287,7 +287,7 @@ def tables() -> list[str]:
         search_store.SearchStore.open(path).close()
         with closing(sqlite3.connect(path)) as connection:
             rows = connection.execute(
-                "SELECT sql FROM sqlite_master WHERE name IN ('room', 'part') ORDER BY name"
+                "SELECT sql FROM sqlite_master WHERE name IN ('room', 'document') ORDER BY name"
             )
             return [" ".join(str(sql).split()) for (sql,) in rows]
 

@@ -164,9 +164,14 @@ def transcript(base: Path) -> Iterator[str]:
             yield f"{quoted_line.sender}: {quoted_line.text!r}"
 
 
+SHOWN: Final = ("seq", "message", "at", "by", "kind", "text", "has_file")
+"""The fields of a document that decide what a search finds."""
+
+
 def search(_: Path) -> Iterator[str]:
     for each in documents(sample()):
-        yield msgspec.json.encode(each).decode()
+        shown = {name: getattr(each, name) for name in SHOWN}
+        yield msgspec.json.encode(shown).decode()
 
 
 def chat_tools(base: Path) -> Iterator[str]:

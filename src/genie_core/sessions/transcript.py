@@ -1,22 +1,18 @@
 """The messages and answers of a session, and excerpts of them."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Final
-
-from msgspec.structs import replace
 
 from genie_core.room.protocol.events import (
     Event,
-    MessageDeleted,
-    MessageEdited,
     Quote,
     QuotedLine,
 )
 from genie_core.room.state.members import Members
 from genie_core.room.view.spoken import spoken_in
 from genie_core.room.view.wording import author_line
+from genie_core.sessions.changes import LatestTexts
 from genie_core.sessions.log.reader import LogReader
 
 LOOKED_AT: Final = 10_000
@@ -36,53 +32,6 @@ class TranscriptLine:
     at: float
     by: str
     text: str
-
-
-class LatestTexts:
-    """Returns messages of a log as their authors left them.
-
-    Call `of` with the parts of a log, the last part first: changes come after their messages.
-    `recovered` has the numbers of recovered messages by their former ones, and `is_proven` says
-    whether an event counts; see `RoomState`.
-    """
-
-    def __init__(
-        self,
-        recovered: Mapping[int, int] = MappingProxyType({}),
-        is_proven: Callable[[int], bool] = lambda _seq: True,
-    ) -> None:
-        self._recovered = recovered
-        self._is_proven = is_proven
-        self._texts: dict[tuple[int, str], str | None] = {}  # by message and author
-
-    def of(self, events: Iterable[Event]) -> list[Event]:
-        """Return the events, without deleted messages and with the last texts of edited ones."""
-        part = list(events)
-        for event in reversed(part):
-            if self._is_proven(event.seq):
-                self._note(event)
-        return [shown for event in part if (shown := self._shown(event)) is not None]
-
-    def _note(self, event: Event) -> None:
-        told, change = event.told, event.told.body
-        if not isinstance(change, MessageEdited | MessageDeleted):
-            return
-        number = change.message
-        if told is not event:
-            number = self._recovered.get(number, number)
-        if isinstance(change, MessageDeleted):
-            self._texts[number, told.by] = None
-        else:
-            self._texts.setdefault((number, told.by), change.text)
-
-    def _shown(self, event: Event) -> Event | None:
-        told, posted = event.told, event.posted
-        if posted is None:
-            return event
-        text = self._texts.pop((event.seq, told.by), posted.text)
-        if text is None or text == posted.text:
-            return event if text is not None else None
-        return Event(event.seq, told.at, told.by, replace(posted, text=text))
 
 
 def spoken(events: Iterable[Event]) -> Iterator[TranscriptLine]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from genie_core.room.protocol.events import Event
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.view.spoken import spoken_in
-from genie_core.sessions.transcript import LatestTexts
+from genie_core.sessions.changes import LatestTexts
 from genie_core.text.format import counted
 from genie_core.text.safe import visible_line
 from genie_tui.commands.context import RoomContext

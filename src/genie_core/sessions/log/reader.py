@@ -10,11 +10,8 @@ from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.snapshot import decode_state, encode_state
 from genie_core.sessions.errors import DamagedSession, check_ordinary
 from genie_core.sessions.log.format import (
-    Damaged,
     Damages,
     LoggedEvent,
-    LogScan,
-    decode_line,
     encode_line,
     fitting,
     last_event,
@@ -27,7 +24,7 @@ from genie_core.sessions.log.index import (
     scan_all,
     take_stock,
 )
-from genie_core.sessions.log.lines import LINE_BYTES, is_refusal, lines_of
+from genie_core.sessions.log.lines import is_refusal
 from genie_core.sessions.log.snapshots import Snapshots
 from genie_core.storage.atomic import create_file, sync_data
 from genie_core.storage.errors import disk_access
@@ -159,60 +156,6 @@ class LogReader:
         self.close()
 
 
-class LineReader:
-    """Reads the lines of a log where they are, without the state of the room. All methods block.
-
-    An event that contradicts those before it is an event here, too. Whatever the system refuses is
-    a `DiskFailure`; a missing log is empty.
-
-    Attributes:
-        head, covered: the last event of the last reading, and where to read on in bytes once there
-            is more; 0 if the log is damaged, and must be read from its start.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path: Final = path
-        self.head = self.covered = 0
-        with disk_access("read", path):
-            self._descriptor = _descriptor(path)
-
-    def after(self, head: int, covered: int) -> Iterator[LoggedEvent]:
-        """Yield the events after an earlier reading, by its `head` and `covered`.
-
-        Raises:
-            OutOfOrder: lines are not in the order of their events; events may have been yielded.
-        """
-        if self._descriptor is None:
-            return
-        scan = LogScan(head, lines=min(head, 1), intact=covered)
-        with disk_access("read", self.path):
-            yield from scan.events(lines_of(self._descriptor, covered))
-        is_whole = not (scan.damages.damaged or scan.damages.holes)
-        self.head, self.covered = scan.head, scan.intact if is_whole else 0
-
-    def in_order(self) -> Iterator[LoggedEvent]:
-        """Yield all events of a log whose lines may be in any order."""
-        self.head = self.covered = 0
-        yield from logged(self.path, Damages())
-
-    def event_at(self, place: int) -> Event | None:
-        """Return the event whose line begins at a place; None if there is none."""
-        if self._descriptor is None:
-            return None
-        with disk_access("read", self.path):
-            line = _line_at(self._descriptor, place)
-        try:
-            return decode_line(line, first=not place)
-        except Damaged:
-            return None
-
-    def close(self) -> None:
-        """Close the file; reading then returns nothing."""
-        descriptor, self._descriptor = self._descriptor, None
-        if descriptor is not None:
-            os.close(descriptor)
-
-
 def logged(path: Path, damages: Damages) -> Iterator[LoggedEvent]:
     """Yield the events of a log in order, with placeholders; fills `damages`. Blocks.
 
@@ -284,18 +227,6 @@ def _descriptor(path: Path) -> int | None:
         return None
     check_ordinary(path)
     return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-
-
-def _line_at(descriptor: int, place: int) -> bytes:
-    data, size = b"", NEAR[0]
-    while size <= 2 * LINE_BYTES:
-        data = os.pread(descriptor, size, place)
-        if (end := data.find(b"\n")) >= 0:
-            return data[:end]
-        if len(data) < size:
-            break
-        size *= 8
-    return b""
 
 
 def _opened(path: Path, first: Event | None) -> tuple[int | None, LogIndex]:

@@ -1,27 +1,25 @@
 """The documents that a search looks through: the text of each event that has some, and the hits."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from genie_core.room.protocol.events import (
     ApprovalRequested,
     ApprovalResolved,
     DecisionMade,
     Event,
-    MessageDeleted,
     MessageEdited,
-    MessagePosted,
-    RecoveredEvent,
     RunCancelled,
     RunFailed,
 )
 from genie_core.room.state.room_state import AGENT
 from genie_core.room.view.spoken import Spoken, spoken_in
+from genie_core.sessions.changes import Changes
 from genie_core.sessions.search.folding import one_line
 from genie_core.sessions.search.query import DocumentKind
 from genie_core.sessions.search.snippet import Snippet
@@ -31,9 +29,6 @@ MOST_CHARS: Final = 100_000
 
 MOST_ARGUMENT_CHARS: Final = 4_000
 """Only this much of a tool's arguments is searched."""
-
-Target: TypeAlias = tuple[int | str, str]
-"""A message's number or a tool call's id, and the author's name."""
 
 
 class Document(msgspec.Struct, frozen=True):
@@ -46,64 +41,10 @@ class Document(msgspec.Struct, frozen=True):
     kind: DocumentKind
     text: str
     has_file: bool = False
-
-
-class Changes:
-    """The last change of each message, and the outcome of each tool call.
-
-    `recovered` returns the numbers of recovered messages by their former ones; see `RoomState`.
-    """
-
-    def __init__(self, recovered: Callable[[], Mapping[int, int]] = lambda: _NOTHING) -> None:
-        self._recovered = recovered
-        self._last: dict[Target, Event] = {}
-
-    def note(self, event: Event) -> bool:
-        """Take in an event that follows all others; returns whether it is a change."""
-        if not isinstance(event.body, _CHANGING):
-            return False
-        target = self._target(event)
-        if target is not None and not _deletes(self._last.get(target)):
-            self._last[target] = event
-        return target is not None
-
-    def note_earlier(self, events: Iterable[Event]) -> None:
-        """Take in events that precede all others."""
-        earlier = Changes(self._recovered)
-        for event in events:
-            earlier.note(event)
-        for target, event in earlier._last.items():
-            if target not in self._last or _deletes(event):
-                self._last[target] = event
-
-    def take(self, event: Event) -> Event | None:
-        """Return the change of an event, if there is one, and forget it."""
-        if not isinstance(event.body, _CHANGEABLE):
-            return None
-        return self._last.pop(_identity(event), None)
-
-    def rest(self) -> Mapping[Target, Event]:
-        """Return the changes that were not taken."""
-        return self._last
-
-    def _target(self, event: Event) -> Target | None:
-        told = event.told
-        match told.body:
-            case MessageEdited(message=number) | MessageDeleted(message=number):
-                if told is not event:
-                    number = self._recovered().get(number, number)
-                return number, told.by
-            case ApprovalResolved(approval=approval):
-                return approval, told.by
-            case _:
-                return None
-
-
-_CHANGING: Final = (ApprovalResolved, MessageEdited, MessageDeleted, RecoveredEvent)
-_CHANGEABLE: Final = (MessagePosted, ApprovalRequested, RecoveredEvent)
-"""Bodies of changes, and of what they change."""
-
-_NOTHING: Final[Mapping[int, int]] = MappingProxyType({})
+    fixed: str = ""
+    """The part of the text that no change replaces."""
+    call: str = ""
+    """The id of the tool call that it asks for."""
 
 
 def documents(events: Iterable[Event], changes: Changes | None = None) -> Iterator[Document]:
@@ -115,24 +56,21 @@ def documents(events: Iterable[Event], changes: Changes | None = None) -> Iterat
         events, changes = list(events), Changes()
         changes.note_earlier(events)
     for event in events:
-        found = document(event, changes.take(event))
+        found, change = document(event), changes.take(event)
+        if found is not None and change is not None:
+            found = changed(found, change)
         if found is not None:
             yield found
 
 
-def document(event: Event, change: Event | None = None) -> Document | None:
-    """Return the text of an event after a change by its author; None if there is none."""
-    edit = None if change is None else change.told.body
-    if isinstance(edit, MessageDeleted):
-        return None
+def document(event: Event) -> Document | None:
+    """Return the text of an event; None if there is none."""
     match event.told.body:
         case DecisionMade(message=message, decision=decision, reason=reason):
             kind: DocumentKind = "silent" if decision == "ignore" else "decision"
             return _step(event, kind, message, reason or "")  # its query repeats messages
         case ApprovalRequested() as asked:
-            outcome = edit if isinstance(edit, ApprovalResolved) else None
-            text = f"{_asked(asked)}\n{(outcome and outcome.reason) or ''}"
-            return _step(event, outcome.outcome if outcome else "approval", asked.message, text)
+            return _step(event, "approval", asked.message, _asked(asked), asked.approval)
         case RunFailed(message=message, error=error, text=text):
             return _document(event, event.told.by, "failed", message, f"{error}\n{text}")
         case RunCancelled(message=message, reason=reason, text=text):
@@ -140,44 +78,43 @@ def document(event: Event, change: Event | None = None) -> Document | None:
     said = spoken_in(event)
     if said is None:
         return None
-    text = edit.text if isinstance(edit, MessageEdited) else said.text
-    text = "\n".join((text, *_brought(said)))
-    kind = "answer" if said.is_answer else "message"
-    return _document(event, said.by, kind, said.message, text, has_file=bool(said.files))
+    brought = "\n".join(_brought(said))
+    text = f"{said.text}\n{brought}"
+    found = _document(event, said.by, "answer" if said.is_answer else "message", said.message, text)
+    return found and replace(found, has_file=bool(said.files), fixed=_line(brought))
+
+
+def changed(found: Document, change: Event) -> Document | None:
+    """Return a document after a change by its author; None if it was deleted or has no text."""
+    match change.told.body:
+        case MessageEdited(text=text):
+            line = _line(f"{text}\n{found.fixed}")
+            return replace(found, text=line) if line else None
+        case ApprovalResolved(outcome=outcome, reason=reason):
+            return replace(found, kind=outcome, text=_line(f"{found.fixed}\n{reason or ''}"))
+    return None
+
+
+def _line(text: str) -> str:
+    return one_line(text[:MOST_CHARS])
 
 
 def _document(
-    event: Event, by: str, kind: DocumentKind, message: int, text: str, *, has_file: bool = False
+    event: Event, by: str, kind: DocumentKind, message: int, text: str
 ) -> Document | None:
-    line = one_line(text[:MOST_CHARS])
-    return Document(event.seq, message, event.told.at, by, kind, line, has_file) if line else None
+    line = _line(text)
+    return Document(event.seq, message, event.told.at, by, kind, line) if line else None
 
 
-def _step(event: Event, kind: DocumentKind, message: int, text: str) -> Document | None:
+def _step(
+    event: Event, kind: DocumentKind, message: int, text: str, call: str = ""
+) -> Document | None:
     """Return a step of an agent, which is found by its kind even without a text, unless sealed."""
-    told, line = event.told, one_line(text[:MOST_CHARS])
-    is_sealed = bool(getattr(told.body, "sealed", ()))
-    return (
-        Document(event.seq, message, told.at, told.by, kind, line)
-        if line or not is_sealed
-        else None
-    )
-
-
-def is_same_call(event: Event, target: Target) -> bool:
-    """Whether an event asks for the tool call of a target."""
-    return _identity(event) == target and isinstance(event.told.body, ApprovalRequested)
-
-
-def _identity(event: Event) -> Target:
-    told = event.told
-    if isinstance(told.body, ApprovalRequested):
-        return told.body.approval, told.by
-    return event.seq, told.by
-
-
-def _deletes(event: Event | None) -> bool:
-    return event is not None and isinstance(event.told.body, MessageDeleted)
+    told, line = event.told, _line(text)
+    if not line and bool(getattr(told.body, "sealed", ())):
+        return None
+    fixed = line if call else ""
+    return Document(event.seq, message, told.at, told.by, kind, line, fixed=fixed, call=call)
 
 
 def _brought(said: Spoken) -> Iterator[str]:

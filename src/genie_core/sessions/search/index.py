@@ -10,42 +10,32 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import cache
 from heapq import nlargest
-from itertools import groupby, islice
+from itertools import islice
 from pathlib import Path
 from typing import Final, TypeAlias, TypeVar
 
-from genie_core.room.protocol.events import ApprovalResolved, Event
+from genie_core.room.protocol.events import Event
 from genie_core.sessions.catalog import Catalog, Listing
-from genie_core.sessions.errors import DamagedSession
-from genie_core.sessions.log.format import LoggedEvent, OutOfOrder
-from genie_core.sessions.log.reader import LineReader, LogReader
+from genie_core.sessions.changes import target_of
+from genie_core.sessions.errors import DamagedSession, check_ordinary
+from genie_core.sessions.log.format import Damages, LogScan, OutOfOrder
+from genie_core.sessions.log.lines import lines_of
+from genie_core.sessions.log.reader import LogReader, logged
 from genie_core.sessions.search.documents import (
-    Changes,
+    Document,
     SearchedSession,
     SearchHit,
-    Target,
     document,
-    is_same_call,
 )
 from genie_core.sessions.search.folding import folded, one_line
 from genie_core.sessions.search.query import Query, room_key
 from genie_core.sessions.search.snippet import snippet
-from genie_core.sessions.search.store import (
-    IndexedDocument,
-    IndexedLog,
-    IndexEntry,
-    Part,
-    SearchStore,
-    candidates,
-    is_busy,
-    is_damage,
-    remove,
-)
+from genie_core.sessions.search.store import IndexedLog, SearchStore, is_busy, is_damage, remove
 from genie_core.sessions.session import LOG_NAME, SavedSession
-from genie_core.storage.errors import StorageError
+from genie_core.storage.errors import StorageError, disk_access
 
 MOST_HITS: Final = 50
 
@@ -55,9 +45,6 @@ MOST_RANKED: Final = 5_000
 FRESH: Final = 30 * 86_400.0
 """Seconds after which the advantage of a new text halves."""
 
-BATCH: Final = 4_096
-"""Events that are indexed at once."""
-
 _TAIL: Final = 64
 """Bytes that identify a log."""
 
@@ -66,8 +53,8 @@ _WEIGHTS: Final = {"title": 3.0, "message": 1.5, "answer": 1.2}
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
-Match: TypeAlias = tuple[float, IndexedLog, IndexEntry]
-"""A score, and what matched where."""
+Match: TypeAlias = tuple[IndexedLog, Document, str]
+"""The session, the document and its folded text."""
 
 
 def _always() -> bool:
@@ -258,80 +245,44 @@ def _hits(
 ) -> list[SearchHit]:
     """Return the best matches: by their place, how well they fit, and age."""
     now = time.time()
-    logs = {each.id: each for each in sessions}
-    rooms = {room.number: room for room in store.rooms().values() if room.id in logs}
-    found = islice(_matches(store, query, rooms, logs, now, is_wanted), MOST_RANKED)
-    best = nlargest(limit, found, key=lambda match: match[0])
-    texts = _texts(best, logs)
+    matches = islice(_matches(store, query, sessions, is_wanted), MOST_RANKED)
+    scored = ((_score(query, found, text, now), room, found) for room, found, text in matches)
     return [
         SearchHit(
-            *(room.id, room.title, entry.seq, entry.message, entry.at, entry.by, entry.kind),
-            snippet(query, text),
+            *(room.id, room.title, found.seq, found.message, found.at, found.by, found.kind),
+            snippet(query, found.text),
         )
-        for _, room, entry in best
-        if (text := texts.get((room.id, entry.seq))) is not None
+        for _, room, found in nlargest(limit, scored, key=lambda each: each[0])
     ]
 
 
 def _matches(
     store: SearchStore,
     query: Query,
-    rooms: Mapping[int, IndexedLog],
-    logs: Mapping[str, SearchedSession],
-    now: float,
+    sessions: Sequence[SearchedSession],
     is_wanted: Callable[[], bool],
 ) -> Iterator[Match]:
-    keys = {number: room_key(room.title, room.id) for number, room in rooms.items()}
-    for number, room in rooms.items():
-        title = _title(room, logs[room.id].at)
-        text = folded(one_line(room.title))
-        if query.matches(title, text, keys[number]):
-            yield _score(query, title, text, now), room, title
-    for part in store.parts():
-        key = keys.get(part.room)
-        if not is_wanted():
-            return
-        if key is not None and query.is_about(key) and part.may_have(query):
-            for entry, text in _candidates(store, part, query):
-                if query.holds(entry, text, key):
-                    yield _score(query, entry, text, now), rooms[part.room], entry
+    """Yield matching titles, then texts, those in the session with the latest activity first."""
+    rooms = store.rooms()
+    ordered = sorted(sessions, key=lambda session: -session.at)
+    wanted = [(rooms[each.id], each.at) for each in ordered if each.id in rooms]
+    titles = [
+        (room, iter([Document(0, 0, at, "", "title", one_line(room.title))])) for room, at in wanted
+    ]
+    texts = [(room, store.found(query, room)) for room, _at in wanted]
+    for room, documents in (*titles, *texts):
+        key = room_key(room.title, room.id)
+        if not query.is_about(key):
+            continue
+        for found in documents if is_wanted() else ():
+            text = folded(found.text)
+            if query.matches(found, text, key):
+                yield room, found, text
 
 
-def _candidates(store: SearchStore, part: Part, query: Query) -> Iterator[tuple[IndexEntry, str]]:
-    return candidates(store.texts(part.number), lambda: store.entries(part.number), query)
-
-
-def _title(room: IndexedLog, at: float) -> IndexEntry:
-    return IndexEntry(0, 0, at, "", "title", has_file=False, place=0, change=0)
-
-
-def _score(query: Query, entry: IndexEntry, text: str, now: float) -> float:
-    fresh = 1.0 + 1.0 / (1.0 + max(now - entry.at, 0.0) / FRESH)
-    return _WEIGHTS.get(entry.kind, 1.0) * query.closeness(text) * fresh
-
-
-def _texts(
-    best: Iterable[Match], logs: Mapping[str, SearchedSession]
-) -> dict[tuple[str, int], str]:
-    """Read the texts of matches from their logs; a text that has changed meanwhile is left out."""
-    found: dict[tuple[str, int], str] = {}
-    by_log = sorted(((room.id, entry) for _, room, entry in best), key=lambda each: each[0])
-    for id_, group in groupby(by_log, key=lambda each: each[0]):
-        with closing(LineReader(logs[id_].log)) as lines:
-            for _, entry in group:
-                text = _text(lines, entry) if entry.seq else one_line(logs[id_].title)
-                if text is not None:
-                    found[id_, entry.seq] = text
-    return found
-
-
-def _text(lines: LineReader, entry: IndexEntry) -> str | None:
-    event = lines.event_at(entry.place)
-    change = lines.event_at(entry.change) if entry.change else None
-    if event is None or event.seq != entry.seq or (entry.change and change is None):
-        return None
-    found = document(event, change)
-    return None if found is None else found.text
+def _score(query: Query, found: Document, text: str, now: float) -> float:
+    fresh = 1.0 + 1.0 / (1.0 + max(now - found.at, 0.0) / FRESH)
+    return _WEIGHTS.get(found.kind, 1.0) * query.closeness(text) * fresh
 
 
 # Indexing
@@ -391,95 +342,55 @@ def _read_on(store: SearchStore, session: SearchedSession, now: IndexedLog) -> N
             now = replace(now, head=known.head, covered=known.covered)
         else:
             store.clear(known)
-        with closing(LineReader(session.log)) as lines:
-            try:
-                head, covered = _index(store, now, lines)
-            except OutOfOrder:
-                store.clear(known)
-                head, covered = _index(
-                    store, replace(now, head=0, covered=0), lines, in_order=False
-                )
+        try:
+            head, covered = _index(store, now, session.log)
+        except OutOfOrder:
+            store.clear(known)
+            head, covered, recovered = 0, 0, _recovered(session.log)
+            for each in logged(session.log, Damages()):
+                head = each.event.seq
+                _take(store, now, each.event, recovered)
         store.note(replace(now, head=head, covered=covered))
 
 
-def _index(
-    store: SearchStore, room: IndexedLog, lines: LineReader, *, in_order: bool = True
-) -> tuple[int, int]:
+def _index(store: SearchStore, room: IndexedLog, log: Path) -> tuple[int, int]:
     """Add the rest of a log; returns the last event, and where to read on in bytes.
 
     Raises:
         OutOfOrder: the lines have to be sorted.
     """
-    recovered = _Recovered(lines.path)
-    events = lines.after(room.head, room.covered) if in_order else lines.in_order()
-    while batch := list(islice(events, BATCH)):
-        changes, places = Changes(recovered), {}
-        for each in batch:
-            if changes.note(each.event):
-                places[each.event.seq] = each.start
-        store.append(room, _documents(batch, changes, places))
-        for target, change in changes.rest().items():
-            _change(store, room, lines, target, change, places[change.seq])
-    return lines.head, lines.covered
+    if not log.exists():
+        return 0, 0
+    recovered = _recovered(log)
+    scan = LogScan(room.head, lines=min(room.head, 1), intact=room.covered)
+    with disk_access("read", log):
+        check_ordinary(log)
+        with log.open("rb") as file:
+            for each in scan.events(lines_of(file.fileno(), room.covered)):
+                _take(store, room, each.event, recovered)
+    is_whole = not (scan.damages.damaged or scan.damages.holes)
+    return scan.head, scan.intact if is_whole else 0
 
 
-def _documents(
-    batch: Iterable[LoggedEvent], changes: Changes, places: Mapping[int, int]
-) -> Iterator[IndexedDocument]:
-    for each in batch:
-        change = changes.take(each.event)
-        found = document(each.event, change)
-        if found is not None:
-            place = 0 if change is None else places[change.seq]
-            yield IndexedDocument.of(found, each.start, place)
-
-
-def _change(
-    store: SearchStore,
-    room: IndexedLog,
-    lines: LineReader,
-    target: Target,
-    change: Event,
-    place: int,
+def _take(
+    store: SearchStore, room: IndexedLog, event: Event, recovered: Callable[[], Mapping[int, int]]
 ) -> None:
-    """Change what was indexed before: an edited or deleted message, or the outcome of a call."""
-    entry = _entry(store, room, lines, target, change)
-    event = lines.event_at(entry.place) if entry is not None else None
-    if entry is None or event is None or event.told.by != target[1]:
-        return
-    found = document(event, change)
-    fresh = None if found is None else IndexedDocument.of(found, entry.place, place)
-    store.replace(room, entry.seq, fresh)
+    target = target_of(event, recovered)
+    if target is not None:
+        store.change(room, target, event)
+    elif (found := document(event)) is not None:
+        store.add(room, found)
 
 
-def _entry(
-    store: SearchStore, room: IndexedLog, lines: LineReader, target: Target, change: Event
-) -> IndexEntry | None:
-    name = target[0]
-    if isinstance(name, int):
-        return store.entry(room, name)
-    body = change.told.body
-    if not isinstance(body, ApprovalResolved) or body.sealed:
-        return None
-    for entry in store.open_calls(room, body.message):
-        event = lines.event_at(entry.place)
-        if event is not None and is_same_call(event, target):
-            return entry
-    return None
+def _recovered(log: Path) -> Callable[[], Mapping[int, int]]:
+    """Return the numbers of recovered messages by former ones; the state is read once if needed."""
 
+    @cache
+    def numbers() -> Mapping[int, int]:
+        with LogReader.open(log) as reader:
+            return reader.state().recovered
 
-class _Recovered:
-    """The numbers of recovered messages by their former ones; the state is read only if needed."""
-
-    def __init__(self, log: Path) -> None:
-        self._log = log
-        self._numbers: Mapping[int, int] | None = None
-
-    def __call__(self) -> Mapping[int, int]:
-        if self._numbers is None:
-            with LogReader.open(self._log) as reader:
-                self._numbers = reader.state().recovered
-        return self._numbers
+    return numbers
 
 
 def _look_at(session: SearchedSession) -> IndexedLog:

@@ -182,34 +182,17 @@ class Query:
         """Whether it can be met in a room, given by `room_key`."""
         return not self.titles or any(title in room for title in self.titles)
 
-    def admits(self, entry: TextProperties) -> bool:
-        """Whether the conditions hold that are not about a text or a room."""
+    def matches(self, entry: TextProperties, text: str, room: str) -> bool:
+        """Whether all conditions hold for a folded text; raises `SlowExpression`."""
         return (
             (not self.kinds or entry.kind in self.kinds)
             and self.after <= entry.at < self.before
             and (not self.authors or folded(entry.by) in self.authors)
             and (not self.has_file or entry.has_file)
-        )
-
-    def finds(self, text: str) -> bool:
-        """Whether a folded text has all words and matches; raises `SlowExpression`."""
-        for word in self.words:  # one of the few places where a generator's time counts
-            if word not in text:
-                return False
-        return not self.expressions or all(
-            expression.span(text) is not None for expression in self.expressions
-        )
-
-    def matches(self, entry: TextProperties, text: str, room: str) -> bool:
-        """Whether all conditions hold; errors as `finds`."""
-        return self.is_about(room) and self.admits(entry) and self.holds(entry, text, room)
-
-    def holds(self, entry: TextProperties, text: str, room: str) -> bool:
-        """Whether the conditions hold that `is_about` and `admits` leave open; errors as `finds`."""
-        if not self.finds(text):
-            return False
-        return not self.excluded or not any(
-            each.matches(entry, text, room) for each in self.excluded
+            and self.is_about(room)
+            and all(word in text for word in self.words)
+            and all(expression.span(text) is not None for expression in self.expressions)
+            and not any(each.matches(entry, text, room) for each in self.excluded)
         )
 
     def spans(self, text: str) -> list[tuple[int, int]]:

@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from genie_core.sessions.search.documents import Changes, Document, SearchHit, documents
+from genie_core.sessions.changes import Changes
+from genie_core.sessions.search.documents import Document, SearchHit, documents
 from genie_core.sessions.search.folding import folded
 from genie_core.sessions.search.query import Query, room_key
 from genie_core.sessions.search.snippet import snippet

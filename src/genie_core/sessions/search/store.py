@@ -1,41 +1,36 @@
-"""The file of the search index: folded texts in SQLite, rebuilt from the logs at any time.
+"""The file of the search index: texts in SQLite, rebuilt from the logs at any time.
 
-The texts of a session are joined into parts of about `PART_CHARS`, which a search reads through.
-That finds words inside words, and takes less space than an index of words or of their letters; see
-`docs/decisions`. Texts as they are shown stay in the logs.
+A search reads all texts. That finds words inside words, and takes less space than an index of words
+or of their letters; see `docs/decisions`. `folded` is NULL where it is the text in lower case.
 """
 
 import os
 import sqlite3
-import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Final, get_args
+from typing import Final
 
 import msgspec
 
-from genie_core.sessions.search.documents import Document
+from genie_core.room.protocol.events import Event
+from genie_core.sessions.changes import Target
+from genie_core.sessions.search.documents import Document, changed
 from genie_core.sessions.search.folding import folded
-from genie_core.sessions.search.query import DocumentKind, Query
+from genie_core.sessions.search.query import Query
 from genie_core.storage.atomic import make_private_folder
 
-VERSION: Final = 5
+VERSION: Final = 6
 """Version of the tables and their content; a file of another version is rebuilt."""
 
 PATIENCE: Final = 5.0
 """Seconds to wait for another process that writes."""
 
-PART_CHARS: Final = 64 * 1024
-"""Characters after which another part begins."""
-
 _PAUSE: Final = 0.01
 """Seconds between two attempts where SQLite does not wait by itself."""
 
-_SHIFT: Final = 32
-_MOST_SEQ: Final = (1 << _SHIFT) - 1
 _MOST_INT: Final = (1 << 63) - 1
 
 _SCHEMA: Final = """
@@ -43,9 +38,12 @@ CREATE TABLE room (
     number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, title TEXT NOT NULL,
     head INTEGER NOT NULL, covered INTEGER NOT NULL, size INTEGER NOT NULL,
     inode INTEGER NOT NULL, changed INTEGER NOT NULL, tail BLOB NOT NULL);
-CREATE TABLE part (
-    number INTEGER PRIMARY KEY, earliest REAL NOT NULL, latest REAL NOT NULL,
-    kinds INTEGER NOT NULL, authors TEXT NOT NULL, entries BLOB NOT NULL, texts TEXT NOT NULL);
+CREATE TABLE document (
+    room INTEGER NOT NULL, seq INTEGER NOT NULL, message INTEGER NOT NULL, at REAL NOT NULL,
+    by TEXT NOT NULL, kind TEXT NOT NULL, has_file INTEGER NOT NULL, call TEXT NOT NULL,
+    text TEXT NOT NULL, folded TEXT, fixed TEXT NOT NULL,
+    PRIMARY KEY (room, seq)) WITHOUT ROWID;
+CREATE INDEX call ON document (room, call) WHERE call != '';
 """
 _PASSING: Final = frozenset(
     {
@@ -55,12 +53,6 @@ _PASSING: Final = frozenset(
     }
 )
 """Errors of SQLite that are not caused by the file."""
-
-
-class IndexDamaged(sqlite3.DatabaseError):
-    """A part of the index is not as it was written."""
-
-    sqlite_errorcode = sqlite3.SQLITE_CORRUPT
 
 
 _ROOMS: Final = "SELECT number, id, title, head, covered, size, inode, changed, tail FROM room"
@@ -85,84 +77,19 @@ class IndexedLog:
     tail: bytes = b""
 
 
-class IndexEntry(msgspec.Struct, frozen=True, array_like=True):
-    """A document without its text.
-
-    `place` is where the event's line begins in the log, and `change` where that of its last change
-    does, or 0.
-    """
-
-    seq: int
-    message: int
-    at: float
-    by: str
-    kind: DocumentKind
-    has_file: bool
-    place: int
-    change: int
-
-
-class Entries:
-    """The entries of a part in the order of its texts; one is decoded when it is needed."""
-
-    def __init__(self, data: bytes) -> None:
-        self._each = _decode_each(data)
-
-    def __len__(self) -> int:
-        return len(self._each)
-
-    def __getitem__(self, index: int) -> IndexEntry:
-        return _decode_one(self._each[index])
-
-    def __iter__(self) -> Iterator[IndexEntry]:
-        return map(_decode_one, self._each)
-
-
-class IndexedDocument(msgspec.Struct, frozen=True):
-    """A document's entry, and its folded text."""
-
-    entry: IndexEntry
-    text: str
-
-    @classmethod
-    def of(cls, found: Document, place: int, change: int) -> "IndexedDocument":
-        return cls(
-            IndexEntry(
-                found.seq,
-                min(max(found.message, 0), _MOST_INT),  # whatever a log claims
-                found.at,
-                found.by,
-                found.kind,
-                found.has_file,
-                place,
-                change,
-            ),
-            folded(found.text),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Consecutive documents of a session, as far as is known without reading them."""
-
-    number: int
-    earliest: float
-    latest: float
-    kinds: int
-    authors: str
-
-    @property
-    def room(self) -> int:
-        return self.number >> _SHIFT
-
-    def may_have(self, query: Query) -> bool:
-        """Whether a document may be of the query's kinds, authors and time."""
-        return (
-            self.earliest < query.before
-            and self.latest >= query.after
-            and (not query.kinds or bool(self.kinds & _bits(query.kinds)))
-            and (not query.authors or any(f"\n{each}\n" in self.authors for each in query.authors))
-        )
+_DOCUMENTS: Final = (
+    "SELECT seq, message, at, by, kind, text, has_file, fixed, call FROM document WHERE room = ?"
+)
+_FILTER: Final = (
+    " AND at >= ? AND at < ? AND has_file >= ?"
+    " AND (? = '[]' OR kind IN (SELECT value FROM json_each(?)))"
+)
+_WORD: Final = " AND instr(ifnull(folded, lower(text)), ?)"
+_INSERT: Final = (
+    "INSERT INTO document"
+    " (room, folded, seq, message, at, by, kind, text, has_file, fixed, call)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
 
 
 class SearchStore:
@@ -259,177 +186,45 @@ class SearchStore:
 
     def clear(self, room: IndexedLog) -> None:
         """Remove all texts of a session."""
-        span = _row_number(room, 0), _row_number(room, _MOST_SEQ)
-        gone = self._connection.execute("DELETE FROM part WHERE number BETWEEN ? AND ?", span)
+        gone = self._connection.execute("DELETE FROM document WHERE room = ?", (room.number,))
         self._deleted |= gone.rowcount > 0
 
-    # Texts
+    # Documents
 
-    def append(self, room: IndexedLog, documents: Iterable[IndexedDocument]) -> None:
-        """Add documents that follow all others of a session."""
-        part, waiting, size = self._last_part(room)
-        for each in documents:
-            if each.entry.seq > _MOST_SEQ:
-                continue
-            if waiting and size + len(each.text) > PART_CHARS:
-                self._write(part, waiting)
-                waiting, size = [], 0
-            if not waiting:
-                part = _row_number(room, each.entry.seq)
-            waiting.append(each)
-            size += len(each.text) + 1
-        if waiting:
-            self._write(part, waiting)
+    def add(self, room: IndexedLog, found: Document) -> None:
+        """Add the document of an event that has none yet."""
+        message = min(max(found.message, 0), _MOST_INT)  # whatever a log claims
+        found = msgspec.structs.replace(found, message=message)
+        text = None if found.text.isascii() else folded(found.text)
+        values = (room.number, text, *msgspec.structs.astuple(found))
+        self._connection.execute(_INSERT, values)
 
-    def replace(self, room: IndexedLog, seq: int, document: IndexedDocument | None) -> None:
-        """Replace the document of an event, or remove it."""
-        part = self._part_with(room, seq)
-        if part is None:
-            return
-        kept = [
-            document if each.entry.seq == seq else each
-            for each in self.documents(part)
-            if each.entry.seq != seq or document is not None
-        ]
-        self._write(part, [each for each in kept if each is not None])
-        self._deleted = True
-
-    def entry(self, room: IndexedLog, seq: int) -> IndexEntry | None:
-        """Return the entry of an event, if it has a text."""
-        part = self._part_with(room, seq)
-        if part is None:
-            return None
-        return next((each for each in self.entries(part) if each.seq == seq), None)
-
-    def open_calls(self, room: IndexedLog, message: int) -> Iterator[IndexEntry]:
-        """Yield the tool calls for a message without a final outcome."""
-        kinds: tuple[DocumentKind, ...] = ("approval", "parked")
-        rows = self._connection.execute(
-            "SELECT number FROM part WHERE number BETWEEN ? AND ? AND kinds & ?",
-            (_row_number(room, 0), _row_number(room, _MOST_SEQ), _bits(kinds)),
-        ).fetchall()
-        for (number,) in rows:
-            for each in self.entries(number):
-                if each.message == message and each.kind in kinds:
-                    yield each
-
-    def parts(self) -> list[Part]:
-        """Return all parts, the latest first."""
-        rows = self._connection.execute("SELECT number, earliest, latest, kinds, authors FROM part")
-        return sorted((Part(*row) for row in rows), key=lambda part: -part.latest)
-
-    def texts(self, part: int) -> str:
-        """Return the folded texts of a part, one a line; empty if it is gone."""
-        query = "SELECT texts FROM part WHERE number = ?"
-        found = self._connection.execute(query, (part,)).fetchone()
-        return "" if found is None else str(found[0])
-
-    def entries(self, part: int) -> Entries:
-        """Return the entries of a part in the order of its texts."""
-        query = "SELECT entries FROM part WHERE number = ?"
-        found = self._connection.execute(query, (part,)).fetchone()
-        try:
-            return Entries(_NO_ENTRIES if found is None else zlib.decompress(found[0]))
-        except (zlib.error, msgspec.MsgspecError) as error:
-            raise IndexDamaged from error
-
-    def documents(self, part: int) -> list[IndexedDocument]:
-        """Return the documents of a part."""
-        found = candidates(self.texts(part), lambda: self.entries(part), Query())
-        return [IndexedDocument(*each) for each in found]
-
-    def _last_part(self, room: IndexedLog) -> tuple[int, list[IndexedDocument], int]:
-        """Return the part to append to, with its documents and their size."""
-        part = self._part_with(room, _MOST_SEQ)
-        if part is None:
-            return 0, [], 0
-        size = len(self.texts(part))
-        return (part, self.documents(part), size) if size < PART_CHARS else (0, [], 0)
-
-    def _part_with(self, room: IndexedLog, seq: int) -> int | None:
-        """Return the part that has an event's document, if there is one."""
-        query = "SELECT max(number) FROM part WHERE number BETWEEN ? AND ?"
-        span = _row_number(room, 0), _row_number(room, min(seq, _MOST_SEQ))
-        found: int | None = self._connection.execute(query, span).fetchone()[0]
-        return found
-
-    def _write(self, part: int, documents: list[IndexedDocument]) -> None:
-        if not documents:
-            self._connection.execute("DELETE FROM part WHERE number = ?", (part,))
-            return
-        entries = [each.entry for each in documents]
-        times = [each.at for each in entries]
-        authors = "\n".join(folded(name) for name in {each.by for each in entries})
-        self._connection.execute(
-            "INSERT OR REPLACE INTO part (number, earliest, latest, kinds, authors, entries, texts)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (
-                *(part, min(times), max(times)),
-                *(_bits({each.kind for each in entries}), f"\n{authors}\n"),
-                *(zlib.compress(_encode(entries), 1), "\n".join(each.text for each in documents)),
-            ),
-        )
-
-
-def candidates(
-    texts: str, entries: Callable[[], Entries], query: Query
-) -> Iterator[tuple[IndexEntry, str]]:
-    """Yield the documents of a part that a query admits and that have all its words.
-
-    `entries` is called only if there is a text with all the words.
-    """
-    known: Entries | None = None
-    for index, text in _with_words(texts, query.words) if query.words else _lines(texts):
+    def change(self, room: IndexedLog, target: Target, event: Event) -> None:
+        """Change the document of a message or tool call as an event does, or remove it."""
+        name, by = target
+        place = "seq = ?" if isinstance(name, int) else "call != '' AND call = ?"
+        known = self._connection.execute(
+            f"{_DOCUMENTS} AND {place} AND by = ? AND kind IN ('message', 'approval', 'parked')",
+            (room.number, name, by),
+        ).fetchone()
         if known is None:
-            known = entries()
-            if not known:  # the part was removed meanwhile
-                return
-            if texts.count("\n") != len(known) - 1:
-                raise IndexDamaged
-        entry = known[index]
-        if query.admits(entry):
-            yield entry, text
+            return
+        found = Document(*known)
+        where = room.number, found.seq
+        self._connection.execute("DELETE FROM document WHERE room = ? AND seq = ?", where)
+        self._deleted = True
+        fresh = changed(found, event)
+        if fresh is not None:
+            self.add(room, fresh)
 
-
-def _lines(texts: str) -> Iterator[tuple[int, str]]:
-    return enumerate(texts.split("\n"))
-
-
-def _with_words(texts: str, words: tuple[str, ...]) -> Iterator[tuple[int, str]]:
-    """Yield the lines with all the words, and their numbers."""
-    first = {word: texts.find(word) for word in words}
-    if -1 in first.values():
-        return
-    *others, rare = sorted(first, key=lambda word: first[word])  # it comes last for the first time
-    index = start = 0
-    while (at := texts.find(rare, start)) >= 0:
-        index += texts.count("\n", start, at)
-        end = _end(texts, at)
-        text = texts[texts.rfind("\n", 0, at) + 1 : end]
-        if all(word in text for word in others):
-            yield index, text
-        index, start = index + 1, end + 1
-
-
-def _end(texts: str, at: int) -> int:
-    """Return where the line at a place ends."""
-    end = texts.find("\n", at)
-    return len(texts) if end < 0 else end
-
-
-_BITS: Final = {kind: 1 << place for place, kind in enumerate(get_args(DocumentKind))}
-_encode: Final = msgspec.msgpack.Encoder().encode
-_decode_each: Final = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
-_decode_one: Final = msgspec.msgpack.Decoder(IndexEntry).decode
-_NO_ENTRIES: Final = _encode([])
-
-
-def _bits(kinds: Collection[DocumentKind]) -> int:
-    return sum(_BITS[kind] for kind in kinds)
-
-
-def _row_number(room: IndexedLog, seq: int) -> int:
-    return room.number << _SHIFT | seq
+    def found(self, query: Query, room: IndexedLog) -> Iterator[Document]:
+        """Yield the documents of a session that may match, the latest first."""
+        kinds = msgspec.json.encode(sorted(query.kinds)).decode()
+        rows = self._connection.execute(
+            f"{_DOCUMENTS}{_FILTER}{_WORD * len(query.words)} ORDER BY seq DESC",
+            (room.number, query.after, query.before, query.has_file, kinds, kinds, *query.words),
+        )
+        yield from (Document(*row) for row in rows)
 
 
 def is_damage(error: sqlite3.Error) -> bool:

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 from unittest.mock import ANY
@@ -48,6 +48,7 @@ from genie_core.sessions.export.jsonl import write_lines
 from genie_core.sessions.fork import fork
 from genie_core.sessions.lock import SessionInUse
 from genie_core.sessions.search.background import INDEXING
+from genie_core.sessions.search.query import Query
 from genie_core.sessions.search.store import SearchStore
 from genie_core.sessions.session import SavedSession
 from genie_core.sessions.view_state import View, write_view
@@ -119,11 +120,11 @@ async def indexed(home: Path) -> str:
     for thread in threading.enumerate():
         if thread.name == INDEXING:
             await asyncio.to_thread(thread.join)
-    store = SearchStore.open(places(home).search)
-    try:
-        return "\n".join(store.texts(part.number) for part in store.parts())
-    finally:
-        store.close()
+    with closing(SearchStore.open(places(home).search)) as store:
+        texts = [
+            each.text for room in store.rooms().values() for each in store.found(Query(), room)
+        ]
+        return "\n".join(reversed(texts))
 
 
 async def test_a_room_is_indexed_once_it_is_closed(tmp_path: Path) -> None:

@@ -18,7 +18,8 @@ from genie_core.room.protocol.events import (
     RunFailed,
     UnreadableEvent,
 )
-from genie_core.sessions.search.documents import MOST_CHARS, Changes, Document, documents
+from genie_core.sessions.changes import Changes
+from genie_core.sessions.search.documents import MOST_CHARS, Document, documents
 
 
 def texts(*bodies: AnyBody) -> list[tuple[int, str, str]]:

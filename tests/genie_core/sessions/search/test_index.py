@@ -185,18 +185,6 @@ def test_many_parts_are_searched_and_changed(house: House) -> None:
     ]
 
 
-def test_a_text_that_the_log_no_longer_has_is_no_hit(house: House) -> None:
-    saved = house.room("One", MessagePosted("1", "apples"))
-    house.index.refresh(house.all())
-    sessions = house.all()
-
-    def change() -> bool:
-        saved.log_path.write_bytes(b"x" * saved.log_path.stat().st_size)
-        return True
-
-    assert house.index.look_up(sessions, "apples", is_wanted=change).hits == ()
-
-
 def test_what_was_said_counts_more_than_what_was_decided_and_new_more_than_old(
     house: House,
 ) -> None:
@@ -226,13 +214,15 @@ def test_what_is_appended_is_taken_in_alone(house: House, monkeypatch: pytest.Mo
     saved = house.room("One", MessagePosted("1", "first"))
     assert len(house.found("first")) == 1
     added: list[int] = []
-    of = search_store.IndexedDocument.of
+    add = search_store.SearchStore.add
 
-    def count(found: Document, *places: int) -> search_store.IndexedDocument:
+    def count(
+        store: search_store.SearchStore, room: search_store.IndexedLog, found: Document
+    ) -> None:
         added.append(found.seq)
-        return of(found, *places)
+        add(store, room, found)
 
-    monkeypatch.setattr(search_store.IndexedDocument, "of", count)
+    monkeypatch.setattr(search_store.SearchStore, "add", count)
     house.found("first")
     assert added == []
     house.log(saved, MessagePosted("2", "second"), mode="ab", first=3)

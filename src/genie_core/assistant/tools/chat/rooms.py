@@ -12,10 +12,10 @@ from genie_core.assistant.tools.shell.worker_process import TookTooLong, WorkFai
 from genie_core.room.protocol.events import Event, RecoveredEvent
 from genie_core.room.view.spoken import spoken_in
 from genie_core.sessions.catalog import Catalog, Listing
+from genie_core.sessions.changes import LatestTexts
 from genie_core.sessions.errors import DamagedSession, check_ordinary
 from genie_core.sessions.log.format import read_lines
 from genie_core.sessions.session import LOG_NAME
-from genie_core.sessions.transcript import LatestTexts
 from genie_core.storage.errors import StorageError
 
 MAX_ROOM_HITS: Final = 50
