@@ -102,7 +102,7 @@ def test_people_talk_in_lines(host: Lines, tmp_path: Path, port: int) -> None:
     host.wait_for("bob: /help is not a command here")
     bob.type("/me waves")
     host.wait_for("* bob waves")
-    host.wait_for("genie stayed silent on")
+    host.wait_for("genie stayed silent")
     bob.type("/who")
     bob.wait_for("ann (host)")
     bob.type("/nonsense")

@@ -184,7 +184,7 @@ async def test_an_ignored_message_ends_the_turn_with_the_reason(tmp_path: Path) 
     ):
         session = await seat.joined(home)
         assert await seat.prompt(session, "I like trains.") == "end_turn"
-        assert "> · the agent of ben stays silent: " in seat.editor.text()
+        assert "> · genie stayed silent: " in seat.editor.text()
         assert "a message needs a text" in await failure(seat.prompt(session, " "))
         assert "no such session" in await failure(seat.prompt("x", "hi"))
 
@@ -313,7 +313,7 @@ async def test_a_guests_call_is_asked_about_at_the_hosts_editor(tmp_path: Path) 
         await ear.until(lambda: ann.state.exchanges and not ann.state.running)
         (call_,) = ann.state.proposals.values()
         assert (call_.outcome, call_.settled_by) == ("approved", "ann")
-        await seat.editor.until(lambda: "> genie → cy: " in seat.editor.text())
+        await seat.editor.until(lambda: "> genie to cy: " in seat.editor.text())
 
 
 async def test_what_was_open_at_the_end_is_asked_about_at_the_next_start(tmp_path: Path) -> None:
@@ -331,8 +331,8 @@ async def test_what_was_open_at_the_end_is_asked_about_at_the_next_start(tmp_pat
         async with editor(ann.hosting.address, home, *with_engine(home)) as seat:
             await seat.joined(home)
             seat.editor.answers.put_nowait("allow_once")
-            await seat.editor.until(lambda: "> genie → ben: " in seat.editor.text())
-            assert "later" in seat.editor.text().partition("> genie → ben: ")[2]
+            await seat.editor.until(lambda: "> genie to ben: " in seat.editor.text())
+            assert "later" in seat.editor.text().partition("> genie to ben: ")[2]
             assert len(seat.editor.questions) == 1
 
 
@@ -363,7 +363,7 @@ async def test_sessions_are_views_of_one_room(tmp_path: Path) -> None:
         first = await seat.joined(home)
         await seat.prompt(first, "@genie what is 6*7?")
         second = await seat.joined(home)
-        await seat.editor.until(lambda: "> genie → ben: 6*7 = 42" in seat.editor.text(second))
+        await seat.editor.until(lambda: "> genie to ben: 6*7 = 42" in seat.editor.text(second))
         await said(ear, ann, "for the second")
         await seat.editor.until(lambda: "for the second" in seat.editor.text(second))
         assert "for the second" not in seat.editor.text(first)

@@ -10,12 +10,12 @@ from tests.genie_core.room.live_room import loader, opened
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.snapshot import encode_state
 from genie_core.room.state.thread import Phase
+from genie_core.room.view.log import EntryLog
 from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.log.reader import LogReader
 from genie_core.sessions.log.writer import EventLog
 from genie_tui.cli.plain.log import lines
 from genie_tui.widgets.activity.rows import ActivityRows, headline
-from genie_tui.widgets.timeline.transcript import LogEntries
 
 DAY = 86_400.0
 
@@ -77,7 +77,7 @@ async def test_what_is_shown_of_such_a_room_has_all_in_order_and_no_negative_tim
         await hears.until(lambda: phases(ann.state) == [Phase.ANSWERED] * 4)
         events = list(live.sink.events)
     state = RoomState()
-    transcript, activity_list = LogEntries(state), ActivityRows()
+    transcript, activity_list = EntryLog(state), ActivityRows()
     for event in events:
         state.apply(event)
         transcript.add(event)

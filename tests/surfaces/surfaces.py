@@ -19,6 +19,7 @@ from genie_core.room.protocol.events import ApprovalResolved, Event
 from genie_core.room.state.private import PrivateReader
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread
+from genie_core.room.view.log import EntryLog, message_of
 from genie_core.room.view.wording import message_text, message_title, why_silent
 from genie_core.sessions.export.html import html
 from genie_core.sessions.export.markdown import markdown
@@ -35,7 +36,6 @@ from genie_tui.notifications import Bell, told_by
 from genie_tui.widgets.activity.rows import ActivityRows, details, headline
 from genie_tui.widgets.timeline.canvas import NAMES, Palette
 from genie_tui.widgets.timeline.painter import Painter
-from genie_tui.widgets.timeline.transcript import LogEntries, message_of
 
 State = tuple[list[Event], RoomState]
 
@@ -74,7 +74,7 @@ def saved(base: Path) -> SavedSession:
 
 def timeline(_: Path) -> Iterator[str]:
     state = RoomState()
-    log, reader = LogEntries(state), PrivateReader(ANN)
+    log, reader = EntryLog(state), PrivateReader(ANN)
     for event in sample():
         shown = reader.shown(event, state)
         state.apply(event, shown)
@@ -131,14 +131,14 @@ def editor(_: Path) -> Iterator[str]:
             yield f"{title_of(call, 'bob')} / {outcome_line(call, resolved, event.by)}"
     yield "-- ends"
     for thread in state.exchanges.values():
-        yield f"{thread.seq}: {end_line(thread)}"
+        yield f"{thread.seq}: {end_line(thread, state)}"
 
 
 def agent_member(_: Path) -> Iterator[str]:
     events, state = seen()
     room = cast("Any", SimpleNamespace(state=state, files=SimpleNamespace(path=lambda _: None)))
     head = mcp.Page("Plums", state.head)
-    found = [mcp.line_of(event, room) for event in events if mcp.is_message(event)]
+    found = [mcp.line_of(event, room) for event in events if mcp.is_line(event, state, state.head)]
     yield mcp.text_of(head, found)
     people = [mcp.member_of(person, "ann") for person in state.people.values()]
     yield mcp.text_of(head, people)

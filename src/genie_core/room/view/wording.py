@@ -42,7 +42,7 @@ from genie_core.room.view.agents import agent_path
 from genie_core.room.view.approvals import RISKS, outcome, plain_arguments
 from genie_core.storage.filenames import safe_name
 from genie_core.text.format import counted, duration, file_size, local_time
-from genie_core.text.safe import visible, visible_line
+from genie_core.text.safe import quoted_line, visible, visible_line
 
 RETURN: Final = 60.0
 """Seconds after a restart of the host in which its members come back without a word."""
@@ -73,11 +73,15 @@ def copied_from(hosted: HostStarted) -> str:
     return f" ({how} {visible_line(hosted.origin)})"
 
 
-def announcement(event: Event, devices: Mapping[str, set[str]]) -> tuple[str, str] | None:
-    """Return a mark and a line for a change to the room; None for any other event.
+def announcement(
+    event: Event, devices: Mapping[str, set[str]], message: int = 0
+) -> tuple[str, str] | None:
+    """Return a mark and a line for a change to the room or a message; None for any other event.
 
-    `devices` are the terminals that each member was connected from before the event.
+    `devices` are the terminals that each member was connected from before the event, and `message`
+    is the number here of the message that it is about, 0 for the number that it gives itself.
     """
+    message = message or getattr(event.body, "message", 0)
     by = visible_line(decided_by(event))
     match event.body:
         case RoomCreated(title=title):
@@ -104,11 +108,11 @@ def announcement(event: Event, devices: Mapping[str, set[str]]) -> tuple[str, st
             return "⚑", f"{by} decided: {heirs_line(rule)}"
         case MessageEdited(sealed=sealed, text="") if sealed:
             return None
-        case MessageEdited(message=message, text=text):
-            return "✎", f"{by} edited message {message}: {visible_line(text)}"
-        case MessageDeleted(message=message):
+        case MessageEdited(text=text):
+            return "✎", f"{by} edited message {message}: {visible(text)}"
+        case MessageDeleted():
             return "✎", f"{by} deleted message {message}"
-        case ReactionChanged(message=message, reaction=reaction, on=on, answer=answer):
+        case ReactionChanged(reaction=reaction, on=on, answer=answer):
             what = f"the answer to message {message}" if answer else f"message {message}"
             did = "reacted to" if on else "took back a reaction to"
             return "·", f"{by} {did} {what}: {visible_line(reaction)}"
@@ -185,6 +189,11 @@ def caveat(voucher: str, doubt: str) -> str:
     return ", ".join(parts)
 
 
+def with_caveat(text: str, caution: str) -> str:
+    """Append what is wrong with an entry, if anything is."""
+    return f"{text} ({caution})" if caution else text
+
+
 def changed_thread(event: Event, state: RoomState) -> MessageThread | None:
     """Return the message that an entry is about, as far as it is known; a recovered entry's, too."""
     told = event.told
@@ -231,7 +240,8 @@ def order_line(state: RoomState) -> str:
 
 def because(text: str, reason: str) -> str:
     """Append the reason to a line, if there is one."""
-    return f"{text}: {visible_line(reason)}" if reason else text
+    line = quoted_line(reason)
+    return f"{text}: {line}" if line else text
 
 
 def _joined(joined: MemberJoined, *, again: bool) -> str:
@@ -365,21 +375,21 @@ class Code:
     language: str
 
 
-@dataclass(frozen=True, slots=True)
-class FileLine:
+class FileLine(msgspec.Struct, frozen=True):
     """A file of a message; `number` counts them from 1, `about` is its type and size."""
 
     number: int
     digest: str
     name: str
     about: str
+    file: FileRef | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class QuoteLine:
+class QuoteLine(msgspec.Struct, frozen=True):
     """Messages of another room that a message quotes, folded to one line."""
 
     text: str
+    quote: Quote | None = None
 
 
 def blocks(text: str) -> Iterator[str | Code]:
@@ -402,7 +412,7 @@ def blocks(text: str) -> Iterator[str | Code]:
 
 def file_lines(files: Iterable[FileRef]) -> tuple[FileLine, ...]:
     return tuple(
-        FileLine(number, file.digest, visible_line(safe_name(file.name)), _about(file))
+        FileLine(number, file.digest, visible_line(safe_name(file.name)), _about(file), file)
         for number, file in enumerate(files, 1)
     )
 
@@ -412,7 +422,8 @@ def quote_lines(quotes: Iterable[Quote]) -> tuple[QuoteLine, ...]:
         QuoteLine(
             quote_name(quote)
             if quote.is_mark
-            else f"{quote_name(quote)} · {counted(len(quote.lines), 'message')}"
+            else f"{quote_name(quote)} · {counted(len(quote.lines), 'message')}",
+            quote,
         )
         for quote in quotes
     )

@@ -19,16 +19,16 @@ from genie_core.room.protocol.events import (
     DecisionMade,
     MessageDeleted,
     MessageEdited,
-    MessagePosted,
 )
 from genie_core.room.state.proofs import GAP
 from genie_core.room.state.signatures import EntrySignature
-from genie_core.room.view.agents import agent_path
 from genie_core.room.view.approvals import what_changed
 from genie_core.room.view.costs import spent_tree
-from genie_core.room.view.wording import DELETED, event_fields
+from genie_core.room.view.entries import AnswerEntry, CallEntry, MessageEntry
+from genie_core.room.view.reader import resolution
+from genie_core.room.view.wording import DELETED, because, event_fields
 from genie_core.sessions.export.choices import Choices
-from genie_core.sessions.export.story import Passage, StoryLine, resolution_line
+from genie_core.sessions.export.story import Passage, StoryLine
 from genie_core.text.safe import visible, visible_line
 
 _TABLES: Final = """
@@ -103,7 +103,7 @@ class Outline:
 
     def add(self, passage: Passage, most: int) -> None:
         """Count a passage; a page has up to `most` messages, any number if that is 0."""
-        at, is_message = passage.event.at, isinstance(passage.told.body, MessagePosted)
+        at, is_message = passage.event.at, isinstance(passage.entry, MessageEntry)
         if not self.pages or (is_message and self.pages[-1].messages == most > 0):
             self.pages.append(PageOutline(passage.event.seq, at, at))
         page = self.pages[-1]
@@ -181,13 +181,13 @@ class Annotations:
         self.close()
 
 
-def as_left(said: MessagePosted, change: Change | None) -> MessagePosted:
+def as_left(said: MessageEntry, change: Change | None) -> MessageEntry:
     """Return a message as its author left it; without any content if they deleted it."""
     if change is None:
         return said
     if change.is_deleted:
         return replace(said, text="", files=(), quotes=())
-    return replace(said, text=change.text)
+    return replace(said, text=visible(change.text))
 
 
 def change_word(change: Change | None) -> str:
@@ -224,7 +224,8 @@ def collect(
 def _names(passage: Passage) -> Iterator[str]:
     yield passage.told.by
     yield passage.event.by
-    yield passage.receiver
+    if isinstance(passage.entry, AnswerEntry):
+        yield passage.entry.receiver
     if passage.exchange is not None:
         yield passage.exchange.author
 
@@ -244,7 +245,7 @@ def is_shown(passage: Passage, choices: Choices) -> bool:
     """Whether a passage has a place of its own in a transcript."""
     if is_footnote(passage) or is_change(passage) or not choices.covers(passage.event):
         return False
-    is_text = isinstance(passage.told.body, MessagePosted) or passage.by_agent is not None
+    is_text = isinstance(passage.entry, MessageEntry | AnswerEntry)
     return is_text or not choices.messages_only
 
 
@@ -270,7 +271,7 @@ def _footnote(
         body, line = _without_arguments(passage, line)
     fields = event_fields(body)
     if isinstance(body, DecisionMade):
-        fields.append(("agents", spent_tree(body.spent)))
+        fields += [("agent of", passage.told.by), ("agents", spent_tree(body.spent))]
         if body.message in wrong:
             line = StoryLine(line.mark, f"{line.text} (marked as wrong)")
     if isinstance(body, ApprovalResolved) and passage.proposal is not None:
@@ -288,13 +289,10 @@ def _footnote(
 
 
 def _without_arguments(passage: Passage, line: StoryLine) -> tuple[object, StoryLine]:
-    """Return a step and its line without what a tool is called with."""
-    match passage.told.body:
-        case ApprovalRequested() as asked:
-            text = f"{agent_path(asked.agent)} asks for {asked.tool}"
-            return asked, StoryLine(line.mark, visible_line(text))
-        case ApprovalResolved() as settled:
-            settled = replace(settled, covers="", arguments=None)
-            return settled, resolution_line(settled, passage.told.by, passage.proposal)
-        case body:
-            return body, line
+    """Return a step and its line without the arguments of a tool."""
+    body, entry = passage.told.body, passage.entry
+    if isinstance(body, ApprovalResolved):
+        body = replace(body, covers="", arguments=None)
+        mark, _, text = resolution(body, passage.proposal, passage.told.by)
+        return body, StoryLine(mark, because(text, body.reason or ""))
+    return body, StoryLine(line.mark, entry.text) if isinstance(entry, CallEntry) else line

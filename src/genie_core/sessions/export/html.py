@@ -18,9 +18,10 @@ from urllib.parse import quote
 
 import msgspec
 
-from genie_core.room.protocol.events import FileRef, MessagePosted, Quote
+from genie_core.room.protocol.events import FileRef, Quote
 from genie_core.room.state.room_state import AGENT
-from genie_core.room.view.wording import file_lines, quote_name
+from genie_core.room.view.entries import AnswerEntry, MessageEntry
+from genie_core.room.view.wording import author_line, quote_name
 from genie_core.sessions.export.annotations import (
     Footnote,
     PageOutline,
@@ -186,50 +187,46 @@ class HtmlPages:
         return f"<nav>{' '.join(links)}</nav>\n"
 
     def _passage(self, passage: Passage) -> Iterator[str]:
-        seq, caveat = passage.event.seq, self._span("vouched", passage.caveat)
+        seq, proof = passage.event.seq, _proof(proof_of(passage.signature))
         when = f'<a href="#m{seq}">{_time(passage.event.at)}</a>'
-        proof = _proof(proof_of(passage.signature))
-        match passage.told.body:
-            case MessagePosted() as said:
-                yield from self._message(passage, said, f"{caveat}{{}}{when}")
-            case _ if passage.by_agent is not None:
-                took = passage.took
-                duly = f"after {duration(took)}" if took is not None else "incomplete"
-                who = _span("who", AGENT)
+        match passage.entry:
+            case MessageEntry() as message:
+                yield from self._message(passage, message, when)
+            case AnswerEntry() as answer:
                 yield f'<article class="answer" id="m{seq}">\n'
-                yield f"<h3>{who}{self._receiver(passage)} {_span('took', duly)}{caveat}{when}</h3>\n"
-                yield self._text(passage.by_agent)
-                if passage.line:
-                    line = f"{_mark(passage.line.mark)} {self._escape(passage.line.text)}"
-                    yield f'<p class="note"><span>{line}</span></p>\n'
+                yield from self._answer(answer, when)
                 yield f"{proof}</article>\n"
             case _:
                 mark, text = passage.line or ("", "")
-                line = f"{_mark(mark)} {self._escape(text)}{caveat}"
+                line = f"{_mark(mark)} {self._escape(text)}"
                 yield f'<p class="note" id="m{seq}"><span>{line}</span> {when}{proof}</p>\n'
 
-    def _message(self, passage: Passage, said: MessagePosted, rest: str) -> Iterator[str]:
-        seq, found = passage.event.seq, self._transcript.found
+    def _answer(self, answer: AnswerEntry, when: str) -> Iterator[str]:
+        took = _span("took", f"after {duration(answer.elapsed)}") if answer.elapsed else ""
+        receiver = f" → {self._link(answer.receiver, answer.message)}"
+        caveat = self._span("vouched", answer.caveat)
+        yield f"<h3>{_span('who', AGENT)}{receiver} {took}{caveat}{when}</h3>\n"
+        yield self._text(answer.text)
+        if answer.incomplete:
+            line = f"{_mark(answer.mark)} {self._escape(answer.incomplete)}"
+            yield f'<p class="note"><span>{line}</span></p>\n'
+
+    def _message(self, passage: Passage, message: MessageEntry, when: str) -> Iterator[str]:
+        seq, found = message.seq, self._transcript.found
         change = found.change_of(seq)
-        mark = self._span("vouched", change_word(change))
-        who = f"{self._span('who', passage.author)}{self._replied_to(passage, said)}"
-        yield f'<article class="said" id="m{seq}">\n<h3>{who}{rest.format(mark)}</h3>\n'
-        yield from self._said(as_left(said, change))
+        author = author_line(message.author, by_agent=message.by_agent)
+        marks = [self._span("vouched", each) for each in (message.caveat, change_word(change))]
+        head = f"{self._span('who', author)}{self._replied_to(message)}{''.join(marks)}{when}"
+        yield f'<article class="said" id="m{seq}">\n<h3>{head}</h3>\n'
+        yield from self._said(as_left(message, change))
         yield "".join(map(self._details, found.notes_of(seq)))
         yield _proof(proof_of(passage.signature) if change is None else change.proof)
         yield "</article>\n"
 
-    def _replied_to(self, passage: Passage, said: MessagePosted) -> str:
-        if not passage.replied_to:
+    def _replied_to(self, message: MessageEntry) -> str:
+        if message.reply is None:
             return ""
-        return f" in reply to {self._link(passage.replied_to, said.reply_to)}"
-
-    def _receiver(self, passage: Passage) -> str:
-        """Return the receiver of an answer, linked to their message."""
-        if not passage.receiver:
-            return ""
-        exchange = passage.exchange
-        return f" → {self._link(passage.receiver, exchange.seq if exchange else 0)}"
+        return f" in reply to {self._link(message.reply.by, message.reply_to)}"
 
     def _link(self, name: str, seq: int) -> str:
         """Return a name, linked to an entry if a page has it."""
@@ -239,16 +236,17 @@ class HtmlPages:
         is_here = not self._number or page == self._number
         return f'<a href="{"" if is_here else page_name(page)}#m{seq}">{self._escape(name)}</a>'
 
-    def _said(self, said: MessagePosted) -> Iterator[str]:
-        if said.text.strip():
+    def _said(self, message: MessageEntry) -> Iterator[str]:
+        if message.text.strip():
             yield (
-                f"<p>* {self._escape(visible(said.text))}</p>\n"
-                if said.emote
-                else self._text(said.text, breaks=True)
+                f"<p>* {self._escape(message.text)}</p>\n"
+                if message.emote
+                else self._text(message.text, breaks=True)
             )
-        for line, file in zip(file_lines(said.files), said.files, strict=True):
-            yield self._file(self._hide(line.name), line.about, file)
-        yield from map(self._quote, said.quotes)
+        for line in message.files:
+            if line.file is not None:
+                yield self._file(self._hide(line.name), line.about, line.file)
+        yield from (self._quote(each.quote) for each in message.quotes if each.quote is not None)
 
     def _file(self, name: str, about: str, file: FileRef) -> str:
         address, shown = escape(self._place(file)), f"{escape(name)} ({escape(about)})"

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from datetime import date
 from typing import Final
 
-from genie_core.room.protocol.events import FileRef, MessagePosted, Quote
+from genie_core.room.protocol.events import FileRef, Quote
 from genie_core.room.state.room_state import AGENT
-from genie_core.room.view.wording import file_lines, quote_name
+from genie_core.room.view.entries import AnswerEntry, MessageEntry
+from genie_core.room.view.wording import author_line, quote_name
 from genie_core.sessions.export.annotations import Footnote, as_left, change_word
 from genie_core.sessions.export.choices import EVERYTHING, Choices
 from genie_core.sessions.export.formats import IMAGES
@@ -27,9 +28,11 @@ from genie_core.sessions.export.transcript import (
 )
 from genie_core.sessions.session import SavedSession
 from genie_core.text.format import duration, local_time
-from genie_core.text.safe import visible, visible_line
+from genie_core.text.safe import quoted_line, visible, visible_line
 
-_MORE: Final = frozenset({"reason", "runs", "risk", "because", "changes", "agents", "recovered"})
+_MORE: Final = frozenset(
+    {"reason", "agent of", "runs", "risk", "because", "changes", "agents", "recovered"}
+)
 """Fields of a decision or approval that its line may lack."""
 
 
@@ -74,51 +77,58 @@ class _Writer:
                 yield self._definition(number, self._found.notes_of(number))
 
     def _passage(self, passage: Passage, when: str) -> str:
-        vouched = f" ({self._escape(passage.caveat)})" if passage.caveat else ""
-        match passage.told.body:
-            case MessagePosted() as said:
-                return self._message(passage, said, f"{when}{vouched}")
+        match passage.entry:
+            case MessageEntry() as message:
+                return self._message(message, f"{when}{self._caveat(message)}")
+            case AnswerEntry() as answer:
+                return self._answer(answer, when)
         mark, text = passage.line or ("", "")
-        line = f"{mark} {when} {self._escape(text)}{vouched}"
-        if passage.by_agent is None:
-            return line
-        to = f" → {self._escape(passage.receiver)}" if passage.receiver else ""
-        took = f", after {duration(passage.took)}" if passage.took is not None else ", incomplete"
-        answer = f"**{AGENT}**{to} {when}{vouched}{took}\n\n{self._text(passage.by_agent)}"
-        return f"{answer}\n\n{line}" if passage.line else answer
+        return f"{mark} {when} {self._escape(text)}"
 
-    def _message(self, passage: Passage, said: MessagePosted, when: str) -> str:
-        seq = passage.event.seq
+    def _caveat(self, entry: MessageEntry | AnswerEntry) -> str:
+        return f" ({self._escape(entry.caveat)})" if entry.caveat else ""
+
+    def _answer(self, answer: AnswerEntry, when: str) -> str:
+        to, caveat = self._escape(answer.receiver), self._caveat(answer)
+        took = f", after {duration(answer.elapsed)}" if answer.elapsed else ""
+        head = f"**{AGENT}** → {to} {when}{caveat}{took}\n\n{self._text(answer.text)}"
+        if not answer.incomplete:
+            return head
+        return f"{head}\n\n{answer.mark} {when} {self._escape(answer.incomplete)}"
+
+    def _message(self, message: MessageEntry, when: str) -> str:
+        seq = message.seq
         change = self._found.change_of(seq)
         mark = f" ({escape(change_word(change))})" if change else ""
         note = f"[^{seq}]" if self._found.notes_of(seq) else ""
-        to = f" in reply to {self._escape(passage.replied_to)}" if passage.replied_to else ""
-        head = f"**{self._escape(passage.author)}**{to} {when}{mark}{note}"
+        to = f" in reply to {self._escape(message.reply.by)}" if message.reply else ""
+        author = author_line(message.author, by_agent=message.by_agent)
+        head = f"**{self._escape(author)}**{to} {when}{mark}{note}"
         if change is not None and change.is_deleted:
             return head
-        said = as_left(said, change)
-        return "\n\n".join([head, self._said(said), *self._brought(said)])
+        message = as_left(message, change)
+        return "\n\n".join([head, self._said(message), *self._brought(message)])
 
-    def _said(self, said: MessagePosted) -> str:
-        if not said.emote:
-            return self._text(said.text, breaks=True)
-        return quoted(f"\\* {self._escape(visible(said.text))}")
+    def _said(self, message: MessageEntry) -> str:
+        if not message.emote:
+            return self._text(message.text, breaks=True)
+        return quoted(f"\\* {self._escape(message.text)}")
 
-    def _text(self, raw: str, *, breaks: bool = False) -> str:
-        return quoted(safe_markdown(self._hide(visible(raw)), breaks=breaks) or "…")
+    def _text(self, text: str, *, breaks: bool = False) -> str:
+        return quoted(safe_markdown(self._hide(text), breaks=breaks) or "…")
 
     def _escape(self, text: str) -> str:
         return escape(self._hide(text))
 
-    def _brought(self, said: MessagePosted) -> Iterator[str]:
-        lines = file_lines(said.files)
+    def _brought(self, message: MessageEntry) -> Iterator[str]:
         files = [
-            self._file(f"{line.name} ({line.about})", file)
-            for line, file in zip(lines, said.files, strict=True)
+            self._file(f"{line.name} ({line.about})", line.file)
+            for line in message.files
+            if line.file is not None
         ]
         if files:
             yield "\n".join(files)
-        yield from map(self._quote, said.quotes)
+        yield from (self._quote(each.quote) for each in message.quotes if each.quote is not None)
 
     def _file(self, text: str, file: FileRef) -> str:
         address = self._place(file)
@@ -152,4 +162,4 @@ class _Writer:
 
 def _adds(label: str, text: str, note: Footnote) -> bool:
     """Whether a field says more than its line."""
-    return label in _MORE and visible_line(text) not in note.line.text
+    return label in _MORE and quoted_line(text) not in note.line.text

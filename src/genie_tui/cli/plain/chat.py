@@ -56,7 +56,8 @@ from genie_core.room.protocol.events import (
 from genie_core.room.protocol.frames import HostingOffered, InviteIssued, JoinRequested
 from genie_core.room.state.thread import ToolApproval
 from genie_core.room.view.continuations import continues
-from genie_core.room.view.wording import Restarts, because
+from genie_core.room.view.reader import Earlier
+from genie_core.room.view.wording import because
 from genie_core.runtime.tasks import start_task
 from genie_core.sessions.catalog import Catalog
 from genie_core.settings.load import SettingsSource
@@ -186,8 +187,8 @@ class PlainRoom:
         self._printed: dict[int, str] = {}
         self._requests: dict[int, JoinRequested] = {}
         self._is_retrying = False
-        self._restarts = Restarts()
-        self._restarts.begin(joined.state)
+        self._earlier = Earlier()
+        self._earlier.begin(joined.state)
         self._own: dict[str, Callable[[Any], Iterator[str]]] = {
             "help": self._help,
             "quit": self._quit,
@@ -237,9 +238,7 @@ class PlainRoom:
 
     def _recorded(self, events: Iterable[Event]) -> Iterator[str]:
         for event in events:
-            if not self._restarts.is_return(event):
-                yield from entries_of([event], self._state)
-            self._restarts.add(event)
+            yield from entries_of([event], self._state, self._earlier)
 
     def questions(self) -> Iterator[str]:
         """Yield each tool call that waits and was not printed yet; then it may be answered."""

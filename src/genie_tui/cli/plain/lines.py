@@ -16,17 +16,10 @@ from genie_core.room.engine.policy import ANSWER_SERVER
 from genie_core.room.protocol.events import (
     AnswerPosted,
     ApprovalRequested,
-    ApprovalResolved,
     DecisionMade,
     Event,
-    MessageDeleted,
-    MessageEdited,
     MessagePosted,
-    ReactionChanged,
     RecoveredEvent,
-    RunCancelled,
-    RunFailed,
-    UnreadableEvent,
 )
 from genie_core.room.protocol.frames import JoinRequested
 from genie_core.room.security.key_words import key_words
@@ -37,41 +30,45 @@ from genie_core.room.transport.origin import LOOPBACK
 from genie_core.room.view.agents import agent_path
 from genie_core.room.view.approvals import (
     WITHHELD,
-    allowed,
-    denied,
     plain_value,
     reads_private,
     risk_of,
     tool_words,
 )
+from genie_core.room.view.plain import plain_text
+from genie_core.room.view.reader import Earlier, entry_of, is_hidden
 from genie_core.room.view.wording import (
-    CUT,
-    announcement,
     author_line,
-    because,
-    caveat,
-    changed_thread,
-    file_lines,
     has_effect,
-    private_reader,
-    quote_text,
-    short_error,
 )
-from genie_core.text.format import clock_time, counted
+from genie_core.text.format import clock_time
 from genie_core.text.safe import visible, visible_line
 from genie_tui.cli.output import harmless_json
 
 # -- the log
 
 
-def entries_of(events: Iterable[Event], state: RoomState) -> Iterator[str]:
+def entries_of(
+    events: Iterable[Event], state: RoomState, earlier: Earlier | None = None
+) -> Iterator[str]:
     """Yield an entry for each event that tells something; the state includes them all.
 
-    Messages read as their authors have left them by now.
+    Messages read as their authors have left them by now. Left out are decisions to answer, as the
+    answers follow, and tool calls that ask nobody, as what comes of them follows.
     """
     for event in events:
-        if (text := _entry_of(event, state)) is not None:
-            yield f"[{event.seq}] {text}"
+        entry = entry_of(event, state, earlier)
+        if entry is not None and not _is_left_out(event):
+            yield f"[{event.seq}] {plain_text(entry)}"
+        if earlier is not None:
+            earlier.add(event)
+
+
+def _is_left_out(event: Event) -> bool:
+    match event.told.body:
+        case DecisionMade(decision="delegate") | ApprovalRequested(unasked=True):
+            return True
+    return False
 
 
 def last_entries(events: Sequence[Event], state: RoomState, most: int) -> list[str]:
@@ -79,135 +76,10 @@ def last_entries(events: Sequence[Event], state: RoomState, most: int) -> list[s
     return [*islice(entries_of(reversed(events), state), max(0, most))][::-1]
 
 
-def _entry_of(event: Event, state: RoomState) -> str | None:
-    if is_hidden(event, state):
-        return None
-    told = event.told
-    caution = caveat(event.by if told is not event else "", state.doubt_of(event.seq))
-    match told.body:
-        case MessagePosted() as said:
-            return _message(event, said, state, caution)
-        case MessageEdited() | MessageDeleted() | ReactionChanged():
-            text = _change(event, state)
-        case UnreadableEvent(why=why):
-            text = because("this entry can't be read", why)
-        case AnswerPosted() | RunFailed() | RunCancelled() | DecisionMade():
-            text = _of_run(event, state)
-        case ApprovalRequested() | ApprovalResolved():
-            text = _of_call(event, state)
-        case _:
-            announced = announcement(event, {})
-            text = announced[1] if announced is not None else ""
-            if text and not has_effect(event, state):
-                text = f"without effect: {text}"
-    head, *more = text.split("\n")
-    return "\n".join([f"{head} ({caution})" if caution and head else head, *more]) or None
-
-
-def is_hidden(event: Event, state: RoomState) -> bool:
-    """Whether an event is private between others, or about something that is."""
-    told = event.told
-    thread = state.exchanges.get(event.seq) or changed_thread(event, state)
-    if thread is not None:
-        return thread.is_hidden
-    return is_sealed(told.body) and not getattr(told.body, "text", "")
-
-
-def _message(event: Event, said: MessagePosted, state: RoomState, caution: str) -> str:
-    told, thread = event.told, state.exchanges.get(event.seq)
-    by = author_line(told.by, by_agent=state.members.is_agent(told.by))
-    notes = [f"private, to {private_reader(told.by, said.to)}"] if said.to else []
-    notes += [f"in reply to {_target(said.reply_to, state)}"] if said.reply_to else []
-    quoted = sum(len(quote.lines) for quote in said.quotes)
-    notes += [f"with {counted(len(said.files), 'file')}"] if said.files else []
-    notes += [f"quotes {counted(quoted, 'message')}"] if quoted else []  # text could pass for one
-    notes += ["edited"] if thread is not None and thread.edit is not None else []
-    notes += [caution] if caution else []
-    head = f"{by} ({'; '.join(notes)})" if notes else by
-    if thread is not None and thread.is_deleted:
-        return f"{head} deleted this message"
-    text = visible(said.text if thread is None else thread.text)
-    lines = [f"* {head} {text}" if said.emote else f"{head}: {text}"]
-    lines += [f"file {each.number}: {each.name}, {each.about}" for each in file_lines(said.files)]
-    for quote in said.quotes:
-        lines += quote_text(quote)
-    return "\n".join(lines)
-
-
-def _target(seq: int, state: RoomState) -> str:
-    """Name the message or answer with a number, and its author, if it is one of the latest."""
-    thread = state.exchanges.get(seq)
-    if thread is not None:
-        return f"{visible_line(thread.author)} [{seq}]"
-    is_answer = any(each.answered_seq == seq for each in state.exchanges.values())
-    return f"genie [{seq}]" if is_answer else f"[{seq}]"
-
-
-def _number(event: Event, state: RoomState) -> int:
-    """The number of the message that an event is about."""
-    thread = changed_thread(event, state)
-    return thread.seq if thread is not None else int(getattr(event.told.body, "message", 0))
-
-
-def _change(event: Event, state: RoomState) -> str:
-    told, thread = event.told, changed_thread(event, state)
-    by = author_line(told.by, by_agent=state.members.is_agent(told.by))
-    what = f"[{_number(event, state)}]"
-    if not has_effect(event, state):
-        return f"{by} tried to change {what}, without effect"
-    match told.body:
-        case MessageEdited() if thread is not None and thread.is_deleted:
-            return f"{by} edited {what}, which is deleted"
-        case MessageEdited(text=text):
-            return f"{by} edited {what}: {visible(text)}"
-        case ReactionChanged(reaction=reaction, on=on, answer=answer):
-            whose = "the answer to " if answer else ""
-            did = "reacted to" if on else "took back a reaction to"
-            return f"{by} {did} {whose}{what}: {visible_line(reaction)}"
-    return f"{by} deleted {what}"
-
-
-def _of_run(event: Event, state: RoomState) -> str:
-    told, what = event.told, f"[{_number(event, state)}]"
-    thread = changed_thread(event, state)
-    private = " (private)" if is_sealed(told.body) else ""
-    match told.body:
-        case AnswerPosted(text=text, receiver=receiver, cut=cut):
-            to = visible_line(receiver or (thread.author if thread is not None else ""))
-            end = f"\n[{CUT}]" if cut else ""
-            return f"genie to {to}{private}, about {what}: {visible(text)}{end}"
-        case DecisionMade(decision="ignore", reason=reason):
-            return because(f"genie stayed silent on {what}{private}", reason or "no reason given")
-        case RunFailed(error=error, text=text):
-            line = f"genie could not answer {what}{private}: {visible_line(short_error(error))}"
-            return f"{line}\nit had begun: {visible(text)}" if text else line
-        case RunCancelled(reason=reason, text=text):
-            line = because(f"genie's work on {what}{private} was stopped", reason)
-            return f"{line}\nit had begun: {visible(text)}" if text else line
-    return ""
-
-
-def _of_call(event: Event, state: RoomState) -> str:
-    by = visible_line(event.by)
-    match event.told.body:
-        case ApprovalRequested(tool=tool, unasked=False):
-            return f"{by}'s agent wants to use {visible_line(tool)}: call {event.seq}"
-        case ApprovalResolved(approval=approval) as resolved:
-            call = state.proposals.get(approval)
-            tool, number = (call.tool, f"call {call.seq}") if call is not None else ("a tool", "")
-            match resolved.outcome:
-                case "approved":
-                    line = allowed(resolved, tool, event.by)
-                case "denied":
-                    line = denied(resolved, tool)
-                case outcome:
-                    line = f"{outcome} {tool}"
-            return because(f"{by}: {number}: {visible_line(line)}", resolved.reason or "")
-    return ""
-
-
 def thread_entries(thread: MessageThread, state: RoomState) -> Iterator[str]:
     """Yield a message and its answer as they are now, and the reactions to each."""
+    if thread.is_hidden:
+        return
     said = _again(thread.seq, thread.author, thread.voucher, thread.said)
     yield from entries_of([said], state)
     yield f"Posted at {clock_time(thread.at)}"

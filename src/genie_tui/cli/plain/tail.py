@@ -6,6 +6,7 @@ from functools import partial
 from genie_core.room.client.events import EventsRecorded
 from genie_core.room.client.model import ConnectionState, ConnectionStatus
 from genie_core.room.open.requests import JoinRoom
+from genie_core.room.view.reader import Earlier
 from genie_core.room.view.wording import because
 from genie_core.settings.load import SettingsSource
 from genie_core.settings.locations import Locations
@@ -22,7 +23,8 @@ def run_tail(options: argparse.Namespace, source: SettingsSource, locations: Loc
 async def tail(visit: Visit, last: int = 20, *, as_json: bool = False) -> int:
     """Print the last entries and then each one that is recorded; 1 when the connection ends."""
     joined, past = await visit.enter()
-    state = joined.state
+    state, earlier = joined.state, Earlier()
+    earlier.begin(state)
     if as_json:
         await visit.output.write(
             json_of(each, state) for each in past[max(0, len(past) - max(0, last)) :]
@@ -34,7 +36,7 @@ async def tail(visit: Visit, last: int = 20, *, as_json: bool = False) -> int:
             case EventsRecorded(events=events) if as_json:
                 await visit.output.write(json_of(each, state) for each in events)
             case EventsRecorded(events=events):
-                await visit.output.write(entries_of(events, state))
+                await visit.output.write(entries_of(events, state, earlier))
             case ConnectionStatus(state=ConnectionState.CLOSED, detail=detail):
                 complain(detail or "the room closed")
                 return 1

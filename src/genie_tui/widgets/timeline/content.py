@@ -19,21 +19,20 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread
-from genie_core.room.view.wording import file_lines, private_reader, quote_lines
+from genie_core.room.view.entries import (
+    AnswerEntry,
+    DayEntry,
+    GapEntry,
+    MessageEntry,
+    TimelineEntry,
+    UnsentEntry,
+)
+from genie_core.room.view.log import EntryLog, message_of
+from genie_core.room.view.wording import changed_thread, file_lines, private_reader, quote_lines
 from genie_core.text.safe import visible, visible_line
 from genie_tui.notifications import mentions
 from genie_tui.widgets.timeline.history_pages import HistorySpan, known_events
 from genie_tui.widgets.timeline.streaming import AnswerStreams
-from genie_tui.widgets.timeline.transcript import (
-    AnswerEntry,
-    DayEntry,
-    GapEntry,
-    LogEntries,
-    MessageEntry,
-    TimelineEntry,
-    UnsentEntry,
-    message_of,
-)
 
 MOST: Final = 6_000
 """Live entries at most, between two batches of events."""
@@ -313,7 +312,7 @@ class TimelineContent:
         before = (
             known_events(state, events, TOLD if self._can_read_back else None) if upto > 1 else []
         )
-        self._log = LogEntries(state)
+        self._log = EntryLog(state)
         self._log.read(before, head=upto - 1)
         self._since = min([upto, *(event.seq for event in before)])
         self._since = max(self._since, state.floor + 1)
@@ -337,7 +336,7 @@ class TimelineContent:
 
     def refresh_tail(self) -> None:
         self._tail = [
-            self._log.answer_entry(self._state.exchanges[message], text, time(), None)
+            self._log.growing_answer(self._state.exchanges[message], text, time())
             for message, text in self._streams
         ]
         me = visible_line(self._me)
@@ -388,8 +387,8 @@ class TimelineContent:
                 | ApprovalResolved(message=message)
             ):
                 return message
-            case RecoveredEvent(event=Event(body=AnswerPosted(message=message))):
-                found = self._log.exchange_of(message)
+            case RecoveredEvent(event=Event(body=AnswerPosted())):
+                found = changed_thread(event, self._state)
                 return found.seq if found is not None else 0
             case _ if (changed := self._state.changed_by(event)) is not None:
                 return changed.seq

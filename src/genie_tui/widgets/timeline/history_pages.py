@@ -27,7 +27,7 @@ from genie_core.room.protocol.events import (
 from genie_core.room.state.members import Person
 from genie_core.room.state.room_state import IllegalEvent, RoomState
 from genie_core.room.state.thread import RUNNING, MessageThread, Phase, ToolApproval
-from genie_tui.widgets.timeline.transcript import LogEntries
+from genie_core.room.view.log import EntryLog
 
 PAGE: Final = 500
 """Events that are read at once."""
@@ -76,7 +76,7 @@ class HistorySpan:
             self._state.people[name] = Person(
                 name, "guest", engine=False, agent="", present=False, since=0.0, kind="agent"
             )
-        self.log = LogEntries(self._state)
+        self.log = EntryLog(self._state)
         for event in events:
             self._take(event)
         for message, event in amendments.items():

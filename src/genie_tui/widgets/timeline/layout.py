@@ -14,17 +14,16 @@ from typing import Final
 
 from textual.strip import Strip
 
-from genie_tui.widgets.timeline.canvas import GUTTER
-from genie_tui.widgets.timeline.transcript import (
+from genie_core.room.view.entries import (
     AnswerEntry,
     DayEntry,
-    DividerEntry,
     GapEntry,
     MessageEntry,
-    NoteEntry,
+    NoticeEntry,
     TimelineEntry,
     UnsentEntry,
 )
+from genie_tui.widgets.timeline.canvas import GUTTER
 
 KEPT: Final = 512
 """Drawn entries that are kept at most."""
@@ -194,11 +193,11 @@ def estimate(entry: TimelineEntry, width: int) -> int:
     """Estimate an entry's height cheaply; exact for short plain messages."""
     room = max(1, width - GUTTER - 1)
     match entry:
-        case DayEntry() | DividerEntry() | GapEntry(between=True):
+        case DayEntry() | NoticeEntry(sets_off=True) | GapEntry(between=True):
             return 2
         case GapEntry():
             return 1
-        case NoteEntry(opens=opens, text=text):
+        case NoticeEntry(opens=opens, text=text):
             return opens + _rows(text, room)
         case (
             MessageEntry(opens=opens, text=text, emote=emote)

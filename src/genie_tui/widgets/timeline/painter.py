@@ -16,7 +16,19 @@ from textual.color import Color
 from textual.strip import Strip
 
 from genie_core.room.state.thread import MessageThread, Phase
-from genie_core.room.view.wording import PARKED_MARK, Code, blocks, waits_for
+from genie_core.room.view.entries import (
+    AnswerEntry,
+    DayEntry,
+    GapEntry,
+    MessageEntry,
+    NoticeEntry,
+    Reactions,
+    TimelineEntry,
+    Tone,
+    UnsentEntry,
+)
+from genie_core.room.view.log import text_of
+from genie_core.room.view.wording import DELETED, PARKED_MARK, Code, blocks, waits_for
 from genie_core.text.format import clock_time, duration, local_time
 from genie_core.text.safe import visible_line
 from genie_tui.terminal import TerminalSafe
@@ -35,18 +47,6 @@ from genie_tui.widgets.timeline.canvas import (
 from genie_tui.widgets.timeline.layout import beginning, ending
 from genie_tui.widgets.timeline.prose import MarkedLine, parts_of, prose
 from genie_tui.widgets.timeline.streaming import RunProgress
-from genie_tui.widgets.timeline.transcript import (
-    AnswerEntry,
-    DayEntry,
-    DividerEntry,
-    GapEntry,
-    MessageEntry,
-    NoteEntry,
-    Reactions,
-    TimelineEntry,
-    UnsentEntry,
-    text_of,
-)
 
 logger = logging.getLogger(__name__)
 
@@ -134,11 +134,11 @@ class Painter:
             case DayEntry(day=day):
                 title = f"{day:%A} {day.day} {day:%B %Y}"
                 return [[], self._canvas.rule(title, self._width)]
-            case DividerEntry(text=text):
+            case NoticeEntry(sets_off=True, text=text):
                 return [[], self._canvas.rule(text, self._width)]
             case GapEntry():
                 return self._gap(entry)
-            case NoteEntry():
+            case NoticeEntry():
                 return self._note(entry)
             case MessageEntry():
                 return self._message(entry, exchange)
@@ -151,8 +151,8 @@ class Painter:
         rule = self._canvas.rule(_missing_messages(gap), self._width)
         return [*_blank(opens=gap.between), rule]
 
-    def _note(self, note: NoteEntry) -> list[Line]:
-        style = self._palette["failed" if note.failed else "muted"]
+    def _note(self, note: NoticeEntry) -> list[Line]:
+        style = self._palette["failed" if note.tone is Tone.BAD else "muted"]
         lines = self._wrap(Text(note.text, style))
         body = beside(in_gutter(note.mark, style), lines, self._body)
         return [*_blank(opens=note.opens), *body]
@@ -224,7 +224,8 @@ class Painter:
         muted = self._palette["muted"]
         lines = said if entry.text or not (entry.files or entry.quotes) else []
         if isinstance(entry, MessageEntry) and entry.reply:
-            reply = Text(f"↳ {entry.reply}", muted, no_wrap=True, overflow="ellipsis")
+            words = f"{entry.reply.by}: {entry.reply.text or DELETED}"
+            reply = Text(f"↳ {words}", muted, no_wrap=True, overflow="ellipsis")
             lines = [*self._wrap(reply), *lines]
         for file in entry.files:
             standing = self._transfers.status(file.digest)
@@ -308,7 +309,7 @@ class Painter:
         receiver = Text(answer.receiver, self._author(answer.receiver))
         receiver.truncate(_NAME_CELLS, overflow="ellipsis")  # or it could push the owner off
         head.append_text(receiver)
-        if answer.owner:
+        if answer.owner not in ("", answer.receiver):
             head.append(" · by the agent of ", muted)
             head.append(answer.owner, self._author(answer.owner))
         if answer.private:
@@ -327,7 +328,7 @@ class Painter:
             text, missing = beginning(answer.text)
             lines += self._markdown(text) + self._folded(missing)
         if answer.incomplete:
-            style = self._palette["failed" if answer.failed else "notice"]
+            style = self._palette["failed" if answer.tone is Tone.BAD else "notice"]
             why = Text(f"{answer.mark} {answer.incomplete}", style)
             lines += self._wrap(why)
         line = in_gutter(_PRIVATE_ANSWER if answer.private else "┃", agent)

@@ -25,6 +25,8 @@ from genie_core.room.client.model import PendingMessage
 from genie_core.room.protocol.events import Event
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread, Phase
+from genie_core.room.view.entries import AnswerEntry
+from genie_core.room.view.log import text_of
 from genie_core.room.view.wording import Code, blocks
 from genie_core.text.safe import visible_line
 from genie_tui.clipboard import copy
@@ -45,7 +47,6 @@ from genie_tui.widgets.timeline.layout import EntryLayout, estimate
 from genie_tui.widgets.timeline.painter import Painter
 from genie_tui.widgets.timeline.prose import links_in
 from genie_tui.widgets.timeline.streaming import SHORTEST_PAUSE, RunProgress, repaint_pause
-from genie_tui.widgets.timeline.transcript import AnswerEntry, text_of
 
 NARROWEST: Final = 20
 """Least width that is painted; a narrower screen cuts lines off."""

@@ -31,6 +31,8 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.state.thread import MessageThread, Phase, ToolApproval
 from genie_core.room.view.approvals import WITHHELD
+from genie_core.room.view.entries import NoticeEntry
+from genie_core.room.view.log import EntryLog
 from genie_core.room.view.wording import (
     DELETED,
     RECOVERED,
@@ -53,7 +55,6 @@ from genie_tui.screens.dialogs.full_view import call_text
 from genie_tui.widgets.activity.rows import ActivityRows, RowFilter, RowKind, headline
 from genie_tui.widgets.approvals.call_text import CardView, call_lines, origins_content
 from genie_tui.widgets.timeline.history_pages import known_events
-from genie_tui.widgets.timeline.transcript import LogEntries, NoteEntry
 
 End = Callable[[int], RunCancelled | RunFailed]
 
@@ -83,11 +84,11 @@ def interrupted(end: End, *tools: str) -> tuple[RoomLog, Event]:
 
 
 def notes(log: RoomLog, events: list[Event]) -> list[str]:
-    transcript = LogEntries(log.state)
+    transcript = EntryLog(log.state)
     for event in events:
         transcript.add(event)
     return [
-        f"{each.mark} {each.text}" for each in transcript.entries if isinstance(each, NoteEntry)
+        f"{each.mark} {each.text}" for each in transcript.entries if isinstance(each, NoticeEntry)
     ]
 
 
@@ -111,7 +112,7 @@ def test_work_that_goes_on_with_an_answer_was_parked_and_not_stopped(end: End, w
     assert notes(log, log.events) == [f"‖ genie's work for ann was {parked}"]
     assert rows(log.events) == [f"‖ {parked}"]
     lines = [passage.line for passage in story(log.events) if passage.line]
-    assert f"{lines[-1].mark} {lines[-1].text}" == f"‖ the work on it was {parked}"
+    assert f"{lines[-1].mark} {lines[-1].text}" == f"‖ genie's work for ann was {parked}"
     exchange = log.state.exchanges[said.seq]
     assert list(exchange.parked) == ["call-write_file"]
     assert "genie goes on when ann has answered a tool call" in why_silent(exchange)
@@ -227,7 +228,7 @@ def test_what_is_said_is_no_announcement_and_names_are_safe() -> None:
     assert announcement(Event(1, 0.0, "ann", MessagePosted("1", "hi")), {}) is None
     assert told(MemberModerated("ban", "b\nb{name}"), by="\x1b") == "␛ banned b␤b{name}"
     assert told(MemberModerated("ban", "eve", asked_by="\x1b[2Jb")) == "␛[2Jb banned eve"
-    assert because("so", "\n") == "so: ␤"
+    assert because("so", "\n") == "so"
 
 
 def test_files_are_numbered_with_type_and_size() -> None:

@@ -38,7 +38,7 @@ def test_a_room_reads_like_this(tmp_path: Path) -> None:
     assert rest[answer].endswith(", after 2.5 s")
     assert rest[answer + 1] == "> 391"
     assert "\n[^9]: ○" in text
-    assert "stays silent: nothing is asked (marked as wrong)" in text
+    assert "stayed silent: nothing is asked (marked as wrong)" in text
     assert text.count("[^4]") == text.count("[^9]") == 2
     assert "what is 17\\*23?" in text
     assert "danced" in text
@@ -48,7 +48,7 @@ def test_footnotes_are_rendered_as_part_of_them(tmp_path: Path) -> None:
     text = "".join(markdown(saved_room(tmp_path)))
     note = text[text.index("\n[^4]: ") + 1 : text.index("\n[^9]: ")]
     assert all(line.startswith("    ") for line in note.split("\n")[1:] if line)
-    assert "ann's agent takes it up: what is 17\\*23? (reason: a question)" in note
+    assert "genie answers ann: what is 17\\*23? (reason: a question)" in note
     assert "✓" in note
     assert "allowed calculate by ann" in note
 

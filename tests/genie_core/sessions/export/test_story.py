@@ -22,6 +22,7 @@ from genie_core.room.protocol.events import (
     UnreadableEvent,
 )
 from genie_core.room.state.room_state import WINDOW
+from genie_core.room.view.entries import AnswerEntry, MessageEntry
 from genie_core.room.view.wording import CUT, CUT_MARK
 from genie_core.sessions.export.story import Passage, story
 from genie_tui.cli.plain.log import lines
@@ -55,10 +56,10 @@ TAKEN_UP = ("ann", DecisionMade(2, "delegate", query="what is 17*23?", receiver=
 def test_decisions_say_whose_agent_and_why() -> None:
     assert (
         last(("ann", DecisionMade(2, "ignore", "small talk")))
-        == "○ ann's agent stays silent: small talk"
+        == "○ genie stayed silent: small talk"
     )
     assert last(("ann", DecisionMade(2, "ignore"))).endswith("no reason given")
-    assert last(TAKEN_UP) == "● ann's agent takes it up for bob: what is 17*23?"
+    assert last(TAKEN_UP) == "● genie answers bob: what is 17*23?"
 
 
 def test_approvals_say_what_was_asked_for_and_what_became_of_it() -> None:
@@ -72,7 +73,7 @@ def test_approvals_say_what_was_asked_for_and_what_became_of_it() -> None:
         ),
         (ApprovalResolved(2, "a1", "denied", "not that one"), "✗ denied rm by ann: not that one"),
         (ApprovalResolved(2, "a1", "parked"), "‖ parked rm"),
-        (ApprovalResolved(2, "a1", "expired", "time is up"), "… expired rm: time is up"),
+        (ApprovalResolved(2, "a1", "expired", "time is up"), "… unanswered rm: time is up"),
     ]
     for body, text in settled:
         assert last(TAKEN_UP, ASKED, ("ann", body)) == text
@@ -93,19 +94,22 @@ def test_withheld_arguments_stay_withheld() -> None:
 
 def test_ends_say_how() -> None:
     failed = RunFailed(2, "factory", "no such model")
-    assert last(("ann", failed)) == "✗ ann's agent failed in set-up: no such model"
+    assert last(("ann", failed)) == "✗ genie could not answer ann: set-up failed: no such model"
     stopped = ("ann", RunCancelled(2, "stopped by ann"))
-    assert last(TAKEN_UP, stopped) == "■ the work on it was stopped: stopped by ann"
+    assert last(TAKEN_UP, stopped) == "■ genie's work for ann was stopped by ann"
 
 
 @pytest.mark.parametrize(
     ("end", "line"),
     [
         (AnswerPosted(2, "Once", cut=True), f"{CUT_MARK} {CUT}"),
-        (RunFailed(2, "agent", "cut off", text="Once"), "✗ ann's agent failed: cut off"),
+        (
+            RunFailed(2, "agent", "cut off", text="Once"),
+            "✗ incomplete: genie could not answer ann: cut off",
+        ),
         (
             RunCancelled(2, "stopped by ann", text="Once"),
-            "■ the work on it was stopped: stopped by ann",
+            "■ incomplete: genie's work for ann was stopped by ann",
         ),
     ],
 )
@@ -115,9 +119,9 @@ def test_a_part_of_an_answer_is_told_with_its_end(end: AnyBody, line: str) -> No
     log.ask("ann", "tell")
     log.add(end, "ann")
     *_, passage = story(log.events)
-    assert (passage.by_agent, line_of(passage)) == ("Once", line)
-    assert (passage.took is None) == (not isinstance(end, AnswerPosted))
-    assert "\n".join(text for _, text in lines(log.events)).endswith(line)
+    assert isinstance(passage.entry, AnswerEntry)
+    assert (passage.entry.text, line_of(passage)) == ("Once", line)
+    assert "\n".join(text for _, text in lines(log.events)).endswith(f"[{line[2:]}]")
 
 
 def test_people_are_seen_to_come_and_go_and_to_host() -> None:
@@ -145,9 +149,11 @@ def test_what_an_earlier_host_knew_is_told_with_who_vouches_for_it() -> None:
     log.add(RecoveredEvent(said), "cleo")
     log.add(RecoveredEvent(answer), "cleo")
     _opened, first, second = story(log.events)
-    assert (first.told, first.caveat) == (said, "recovered from cleo's copy")
+    assert isinstance(first.entry, MessageEntry)
+    assert isinstance(second.entry, AnswerEntry)
+    assert (first.told, first.entry.caveat) == (said, "recovered from cleo's copy")
     assert first.exchange is second.exchange is not None
-    assert (second.told, second.receiver) == (answer, "bob")
+    assert (second.told, second.entry.receiver) == (answer, "bob")
 
 
 def test_what_is_not_understood_is_shown_as_such() -> None:
@@ -181,12 +187,11 @@ def test_it_can_begin_late_with_and_without_what_went_before() -> None:
     assert told(log, first=5) == ["✓ allowed rm by ann", ""]
     late = list(story(log.events[4:]))
     assert [line_of(passage) for passage in late] == ["✓ allowed a tool call by ann", ""]
-    assert [passage.receiver for passage in late] == ["", ""]
 
 
 def test_what_people_wrote_never_breaks_a_line() -> None:
     text = last(("ann", DecisionMade(2, "ignore", "two\nlines\x1b[31m\u202e")))
-    assert text == "○ ann's agent stays silent: two lines␛[31m⟨U+202E⟩"
+    assert text == "○ genie stayed silent: two lines␛[31m⟨U+202E⟩"
 
 
 def test_old_messages_are_forgotten_on_the_way() -> None:
@@ -206,6 +211,5 @@ def test_an_agent_that_is_a_member_is_marked_as_one() -> None:
     log.say("bot", "hello")
     log.say("ann", "hello bot")
     assert told(log)[1] == "→ bot joined as an agent"
-    assert [each.author for each in story(log.events)][2:] == ["bot (agent)", "ann"]
     _, *texts = [text for _, text in lines(log.events)]
     assert texts[-2].endswith("bot (agent): hello")

@@ -61,16 +61,16 @@ def test_changes_replies_and_reactions_are_told_in_words(joined: ScriptedJoinedR
     assert told(joined, first, reply, on, off, edit) == [
         "[5] bob (edited): lunch at 12?\nor at 1?",
         "[6] ann (in reply to bob [5]): yes",
-        "[7] ann reacted to [5]: 👍",
-        "[8] ann took back a reaction to [5]: 👍",
-        "[9] bob edited [5]: lunch at 12?\nor at 1?",
+        "[7] ann reacted to message 5: 👍",
+        "[8] ann took back a reaction to message 5: 👍",
+        "[9] bob edited message 5: lunch at 12?\nor at 1?",
     ]
     (gone,) = joined.feed(MessageDeleted(5), by="bob")
     shown = told(joined, first, edit, gone)
     assert shown == [
         "[5] bob deleted this message",
-        "[9] bob edited [5], which is deleted",
-        "[10] bob deleted [5]",
+        "[9] bob edited message 5, which is deleted",
+        "[10] bob deleted message 5",
     ]
 
 
@@ -79,7 +79,7 @@ def test_a_change_by_another_member_is_told_as_one_without_effect(
 ) -> None:
     joined.feed(MessagePosted("1", "no"), by="bob")
     (edit,) = joined.feed(MessageEdited(5, "yes"), by="eve")
-    assert told(joined, edit) == ["[6] eve tried to change [5], without effect"]
+    assert told(joined, edit) == ["[6] eve tried to change message 5, without effect"]
 
 
 def test_what_is_not_proven_is_marked(joined: ScriptedJoinedRoom) -> None:
@@ -110,19 +110,19 @@ def test_the_work_of_agents_is_told(joined: ScriptedJoinedRoom) -> None:
         AnswerPosted(seq, "I may not.\nSorry.", "bob", cut=True),
     ]
     shown = told(joined, *joined.feed(*bodies))
-    assert shown[0] == "[7] ann's agent wants to use rm␛: call 7"
-    assert shown[1] == "[8] ann: call 7: denied rm␛: not today"
+    assert shown[0] == "[7] about [5], call 7: genie › genie asks for rm␛: no arguments"
+    assert shown[1] == "[8] about [5], call 7: denied rm␛ by ann: not today"
     assert shown[2].startswith("[9] genie to bob, about [5]: I may not.\nSorry.\n[incomplete")
     failed, stopped = joined.say_here("x", "bob"), joined.say_here("y", "bob")
     events = joined.feed(
         RunFailed(failed, "agent", "no model", text="Well"), RunCancelled(stopped, "stopped by bob")
     )
     assert told(joined, *events) == [
-        "[12] genie could not answer [10]: no model\nit had begun: Well",
-        "[13] genie's work on [11] was stopped: stopped by bob",
+        "[12] genie to bob, about [10]: Well\n[incomplete: genie could not answer bob: no model]",
+        "[13] about [11]: genie's work for bob was stopped by bob",
     ]
     (damaged,) = joined.feed(UnreadableEvent("torn"))
-    assert told(joined, damaged) == ["[14] this entry can't be read: torn"]
+    assert told(joined, damaged) == ["[14] entry 14 can't be read: torn"]
 
 
 def test_files_and_quotes_belong_to_their_message(joined: ScriptedJoinedRoom) -> None:

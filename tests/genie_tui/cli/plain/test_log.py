@@ -52,12 +52,13 @@ def test_every_line_has_its_number_and_time_and_nothing_a_terminal_obeys() -> No
     assert "\n".join(text for _at, text in lines(room())) == (
         "── Saturday, 21 November 2026 ──\n"
         "    1  09:00:01  ◇ the room Standup was opened\n"
-        "    2  09:00:02  ann: two\n"
+        "    2  09:00:02  ann (with 1 file; quotes 1 message): two\n"
         "                 lines␛[2J\n"
-        "                 [file 1: notes.txt, text/plain · 12 bytes]\n"
-        "                 [from Lunch · 1 message]\n"
-        "    3  09:00:03  ● #2 ann's agent takes it up: two lines\n"
-        "    4  09:00:04  genie → ann: an\n"
+        "                 file 1: notes.txt, text/plain · 12 bytes\n"
+        "                 ── from Lunch ──\n"
+        "                 cleo, 1 January 1970, 00:00: pizza\n"
+        "    3  09:00:03  ● about [2]: genie answers ann: two lines\n"
+        "    4  09:00:04  genie to ann, about [2]: an\n"
         "                 answer (1.5 s)\n"
         "    5  09:00:05  * bob waves"
     )
@@ -69,7 +70,7 @@ def test_times_are_those_of_the_events() -> None:
 
 def test_a_part_is_understood_by_what_went_before() -> None:
     texts = [text for _at, text in lines(room(), first=4)]
-    assert texts[1].startswith("    4  09:00:04  genie → ann: an")
+    assert texts[1].startswith("    4  09:00:04  genie to ann, about [2]: an")
     assert len(texts) == 3
 
 

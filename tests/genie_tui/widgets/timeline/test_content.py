@@ -12,18 +12,19 @@ from genie_core.room.protocol.events import (
     UnreadableEvent,
 )
 from genie_core.room.state.room_state import WINDOW
-from genie_core.room.view.wording import DELETED
-from genie_tui.widgets.timeline.content import KEPT, MOST, TOLD, TimelineContent
-from genie_tui.widgets.timeline.history_pages import HistorySpan
-from genie_tui.widgets.timeline.transcript import (
+from genie_core.room.view.entries import (
     AnswerEntry,
     DayEntry,
     GapEntry,
     MessageEntry,
-    NoteEntry,
+    NoticeEntry,
+    ReplyLine,
     TimelineEntry,
     UnsentEntry,
 )
+from genie_core.room.view.wording import DELETED
+from genie_tui.widgets.timeline.content import KEPT, MOST, TOLD, TimelineContent
+from genie_tui.widgets.timeline.history_pages import HistorySpan
 
 
 def shown(talk: TimelineContent) -> list[TimelineEntry]:
@@ -60,13 +61,13 @@ def test_a_whole_log_replaces_what_the_state_showed() -> None:
     log.add(MemberJoined("host"), "ann")
     log.say("ann", "one")
     talk = TimelineContent(log.state, "ann")
-    assert not any(isinstance(entry, NoteEntry) for entry in shown(talk))
+    assert not any(isinstance(entry, NoticeEntry) for entry in shown(talk))
     first, _ = talk.add(log.events)
     assert first == 0
     assert [type(entry).__name__ for entry in shown(talk)] == [
         "DayEntry",
-        "NoteEntry",
-        "NoteEntry",
+        "NoticeEntry",
+        "NoticeEntry",
         "MessageEntry",
     ]
 
@@ -90,7 +91,7 @@ def test_what_cannot_be_read_either_changes_what_says_so() -> None:
     first, touched = talk.add([log.add(UnreadableEvent("damaged"))])
     assert (first, touched, len(talk)) == (before, {before - 1}, before)
     note = talk[before - 1]
-    assert isinstance(note, NoteEntry)
+    assert isinstance(note, NoticeEntry)
     assert "entries 2 to 3" in note.text
 
 
@@ -335,13 +336,13 @@ def test_what_refers_to_a_deleted_message_quotes_it_no_longer() -> None:
     whole = len(talk)
     edit = log.add(MessageEdited(asked.seq, "better"), "bob")
     assert talk.add([edit]) == (whole, {1, 2, 3})
-    quotes = [each.reply if isinstance(each, MessageEntry) else "" for each in shown(talk)]
-    assert quotes[2] == "bob: better"
+    quotes = [each.reply if isinstance(each, MessageEntry) else None for each in shown(talk)]
+    assert quotes[2] == ReplyLine("bob", "better")
     talk.add([log.add(MessageDeleted(asked.seq), "bob")])
     _, _, said, answered = shown(talk)
     assert isinstance(said, MessageEntry)
     assert isinstance(answered, AnswerEntry)
-    assert (said.message, said.reply) == (reply.seq, f"bob: {DELETED}")
+    assert (said.message, said.reply) == (reply.seq, ReplyLine("bob", ""))
     assert answered.quote == DELETED
     talk.forget(1)
     assert "secret" not in str(shown(talk))

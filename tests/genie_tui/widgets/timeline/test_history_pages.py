@@ -17,6 +17,7 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.state.room_state import WINDOW, RoomState
 from genie_core.room.state.thread import Phase
+from genie_core.room.view.entries import AnswerEntry, MessageEntry, NoticeEntry
 from genie_tui.widgets.timeline.history_pages import (
     MOST,
     PAGE,
@@ -28,7 +29,6 @@ from genie_tui.widgets.timeline.history_pages import (
     page_request,
     with_page,
 )
-from genie_tui.widgets.timeline.transcript import AnswerEntry, MessageEntry, NoteEntry
 
 
 def busy_log() -> RoomLog:
@@ -67,7 +67,7 @@ def test_an_answer_to_what_was_said_before_is_shown_all_the_same() -> None:
     (at,) = [at for at, event in enumerate(log.events) if isinstance(event.body, AnswerPosted)][:1]
     span = HistorySpan(log.events[at : at + 1], at + 1, at + 1)
     (reply,) = [entry for entry in span.log.entries if isinstance(entry, AnswerEntry)]
-    assert (reply.text, reply.receiver, reply.owner, reply.quote) == ("done", "ann", "", "")
+    assert (reply.text, reply.receiver, reply.owner, reply.quote) == ("done", "ann", "ann", "")
 
 
 def test_what_broke_before_names_whose_it_was() -> None:
@@ -77,7 +77,7 @@ def test_what_broke_before_names_whose_it_was() -> None:
         (note,) = [
             e
             for e in HistorySpan([event], event.seq, event.seq).log.entries
-            if isinstance(e, NoteEntry)
+            if isinstance(e, NoticeEntry)
         ]
         assert event.by in note.text
 

@@ -1,15 +1,24 @@
 """How high entries are guessed to be."""
 
-from dataclasses import replace
 from datetime import date
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
+from genie_core.room.view.entries import (
+    AnswerEntry,
+    DayEntry,
+    GapEntry,
+    MessageEntry,
+    NoticeEntry,
+    TimelineEntry,
+    UnsentEntry,
+)
 from genie_core.room.view.wording import FileLine, QuoteLine
 from genie_tui.widgets.timeline.canvas import NAMES, Palette
 from genie_tui.widgets.timeline.layout import (
@@ -23,16 +32,6 @@ from genie_tui.widgets.timeline.layout import (
     estimate,
 )
 from genie_tui.widgets.timeline.painter import Painter
-from genie_tui.widgets.timeline.transcript import (
-    AnswerEntry,
-    DayEntry,
-    DividerEntry,
-    GapEntry,
-    MessageEntry,
-    NoteEntry,
-    TimelineEntry,
-    UnsentEntry,
-)
 
 HEIGHTS = st.lists(st.integers(1, 9), min_size=1, max_size=40)
 
@@ -171,13 +170,13 @@ def drawn(entry: TimelineEntry) -> int:
     "entry",
     [
         DayEntry(date(2026, 11, 21)),
-        DividerEntry("bob hosts now"),
+        NoticeEntry(0.0, "◇", "bob hosts now", sets_off=True),
         GapEntry(3),
         GapEntry(3, between=True),
         replace(SPEECH, files=(FileLine(1, "d", "a", "7 bytes"),)),
         replace(SPEECH, text="", quotes=(QuoteLine("r · 1"),)),
-        NoteEntry(0.0, "→", "bob joined", opens=True),
-        NoteEntry(0.0, "→", "bob joined", opens=False),
+        NoticeEntry(0.0, "→", "bob joined", opens=True),
+        NoticeEntry(0.0, "→", "bob joined", opens=False),
         SPEECH,
         replace(SPEECH, opens=False),
         replace(SPEECH, emote=True),

@@ -1,8 +1,8 @@
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from rich.style import Style
 from tests.genie_tui.widgets.room_log import RoomLog
 
@@ -16,21 +16,21 @@ from genie_core.room.protocol.events import (
     RunFailed,
 )
 from genie_core.room.state.thread import MessageThread, Phase
+from genie_core.room.view.entries import (
+    AnswerEntry,
+    DayEntry,
+    GapEntry,
+    MessageEntry,
+    NoticeEntry,
+    TimelineEntry,
+    UnsentEntry,
+)
 from genie_core.room.view.wording import FileLine
 from genie_tui.transfers import FileTransfers
 from genie_tui.widgets.timeline.canvas import NAMES, Palette
 from genie_tui.widgets.timeline.layout import estimate
 from genie_tui.widgets.timeline.painter import Painter, is_parked
 from genie_tui.widgets.timeline.streaming import RunProgress
-from genie_tui.widgets.timeline.transcript import (
-    AnswerEntry,
-    DayEntry,
-    GapEntry,
-    MessageEntry,
-    NoteEntry,
-    TimelineEntry,
-    UnsentEntry,
-)
 
 WIDTH = 40
 PALETTE = Palette({name: Style() for name in NAMES})
@@ -148,7 +148,9 @@ def test_what_is_no_list_and_no_quote_stays_as_it_was_typed(text: str) -> None:
 
 def test_what_wraps_is_marked_too() -> None:
     text = "x" * 34 + " bob  02:08 agrees"
-    assert all(line.startswith(" ▏ ") for line in drawn(NoteEntry(0.0, "←", text, opens=False))[1:])
+    assert all(
+        line.startswith(" ▏ ") for line in drawn(NoticeEntry(0.0, "←", text, opens=False))[1:]
+    )
     assert all(
         line.startswith(" ▏ ") for line in drawn(UnsentEntry("ann", text * 3, False, False))[1:]
     )

@@ -36,11 +36,11 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.state.room_state import WINDOW
 from genie_core.room.state.thread import MessageThread
+from genie_core.room.view.entries import TimelineEntry
 from genie_tui.widgets.timeline.canvas import Palette
 from genie_tui.widgets.timeline.history_pages import PAGE
 from genie_tui.widgets.timeline.painter import Painter
 from genie_tui.widgets.timeline.timeline import Timeline
-from genie_tui.widgets.timeline.transcript import TimelineEntry
 
 MANY = 100_000
 

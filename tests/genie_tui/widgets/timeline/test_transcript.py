@@ -32,18 +32,17 @@ from genie_core.room.protocol.events import (
     Stage,
     UnreadableEvent,
 )
-from genie_core.room.view.wording import CUT, RETURN
-from genie_tui.widgets.timeline.history_pages import known_events
-from genie_tui.widgets.timeline.transcript import (
-    GROUPED,
+from genie_core.room.view.entries import (
     AnswerEntry,
     DayEntry,
-    DividerEntry,
-    LogEntries,
     MessageEntry,
-    NoteEntry,
+    NoticeEntry,
     TimelineEntry,
+    Tone,
 )
+from genie_core.room.view.log import GROUPED, EntryLog
+from genie_core.room.view.wording import CUT, RETURN
+from genie_tui.widgets.timeline.history_pages import known_events
 
 BOBS = "recovered from bob's copy"
 
@@ -58,7 +57,7 @@ def _in_utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def entries(log: RoomLog) -> list[TimelineEntry]:
-    transcript = LogEntries(log.state)
+    transcript = EntryLog(log.state)
     for event in log.events:
         transcript.add(event)
     return transcript.entries
@@ -75,7 +74,7 @@ def test_what_cannot_be_read_is_shown_as_such_and_together() -> None:
         log.add(UnreadableEvent(why))
     log.say("ann", "two")
     log.add(UnreadableEvent("damaged"))
-    shown = [entry for entry in entries(log) if isinstance(entry, NoteEntry)]
+    shown = [entry for entry in entries(log) if isinstance(entry, NoticeEntry)]
     assert [(note.text, note.opens) for note in shown] == [
         ("entry 2 can't be read: no events like 'waved'␛[2J", True),
         ("entries 3 to 5 can't be read: damaged", False),
@@ -131,7 +130,7 @@ def test_what_happens_to_the_room_is_noted() -> None:
     log.add(EngineChanged("offline helper"), "ann")
     log.add(MemberLeft("bob", "connection lost"))
     log.add(RoomSuspended("closing time"))
-    notes = [entry.text for entry in entries(log) if isinstance(entry, NoteEntry)]
+    notes = [entry.text for entry in entries(log) if isinstance(entry, NoticeEntry)]
     assert notes == [
         "the room Garden was opened",
         "ann is hosting",
@@ -152,7 +151,7 @@ def test_an_answer_repeats_the_question_only_from_afar() -> None:
     replies = [entry for entry in entries(log) if isinstance(entry, AnswerEntry)]
     assert [reply.quote for reply in replies] == ["", "far? really"]
     assert [reply.receiver for reply in replies] == ["ann", "ann"]
-    assert [reply.owner for reply in replies] == ["", ""]
+    assert [reply.owner for reply in replies] == ["ann", "ann"]
 
 
 def test_an_answer_by_somebody_elses_agent_says_so() -> None:
@@ -171,8 +170,8 @@ def test_failing_is_not_silence() -> None:
     log.add(RunFailed(failed.seq, "reasoner", "no\x1b[31mkey"), "ann")
     log.add(RunCancelled(stopped.seq, "by bob"), "ann")
     log.add(DecisionMade(ignored.seq, "ignore", "small talk"), "ann")
-    notes = [entry for entry in entries(log) if isinstance(entry, NoteEntry)]
-    assert [note.failed for note in notes] == [True, False]
+    notes = [entry for entry in entries(log) if isinstance(entry, NoticeEntry)]
+    assert [note.tone for note in notes] == [Tone.BAD, Tone.QUIET]
     assert notes[0].text == "genie could not answer ann: reasoner failed: no␛[31mkey"
     assert "stopped: by bob" in notes[1].text
     assert [note.message for note in notes] == [failed.seq, stopped.seq]
@@ -189,13 +188,13 @@ def test_a_part_of_an_answer_stays_and_says_how_it_ended(*, parked: bool) -> Non
     log.add(RunFailed(failed.seq, stage, "cut off", text="Once\x1b[31m"), "ann")
     log.add(RunCancelled(stopped.seq, "stopped by bob", text="Twice"), "ann")
     shown = entries(log)
-    again = LogEntries(log.state)
+    again = EntryLog(log.state)
     again.read(known_events(log.state), head=log.state.head)
     replies = [entry for entry in shown if isinstance(entry, AnswerEntry)]
     assert [reply.text for reply in replies] == ["Once␛[31m", "Twice"]
     why = "was parked with rm to answer: cut off" if parked else "could not answer ann: cut off"
     assert why in replies[0].incomplete
-    assert replies[0].failed is not parked
+    assert (replies[0].tone is Tone.BAD) is not parked
     assert replies[1].incomplete == "incomplete: genie's work for ann was stopped by bob"
     assert [each.incomplete for each in again.entries if isinstance(each, AnswerEntry)] == [
         reply.incomplete for reply in replies
@@ -224,7 +223,7 @@ def test_a_host_with_a_broken_clock_does_not_end_the_day(at: float) -> None:
     log = RoomLog()
     log.say("ann", "one")
     said = log.say("bob", "two")
-    transcript = LogEntries(log.state)
+    transcript = EntryLog(log.state)
     for event in (log.events[0], replace(said, at=at), replace(said, seq=3, at=at)):
         transcript.add(event)
     assert sum(isinstance(entry, MessageEntry) for entry in transcript.entries) == 3
@@ -239,16 +238,15 @@ def test_another_host_divides_the_conversation() -> None:
     log.add(RoomSuspended(heir="bob"))
     log.add(HostStarted("bob"))
     log.add(HostStarted("bob"))
-    texts = [entry.text for entry in entries(log) if isinstance(entry, NoteEntry | DividerEntry)]
+    texts = [entry.text for entry in entries(log) if isinstance(entry, NoticeEntry)]
     assert texts[1:] == [
         "ann is hosting",
         "the room was handed over to bob",
         "bob hosts now",
         "bob is hosting again",
     ]
-    assert [entry.text for entry in entries(log) if isinstance(entry, DividerEntry)] == [
-        "bob hosts now"
-    ]
+    across = [each for each in entries(log) if isinstance(each, NoticeEntry) and each.sets_off]
+    assert [entry.text for entry in across] == ["bob hosts now"]
 
 
 def test_those_who_come_back_after_a_restart_of_the_host_are_not_announced() -> None:
@@ -257,7 +255,7 @@ def test_those_who_come_back_after_a_restart_of_the_host_are_not_announced() -> 
     log.add(HostStarted("service"))
     for name in ("ann", "bob"):
         log.add(MemberJoined("member", device="one"), name)
-    seen = LogEntries(log.state)
+    seen = EntryLog(log.state)
     seen.read(known_events(log.state), head=log.state.head)
     before = len(log.events)
     log.add(HostStarted("service"))
@@ -269,7 +267,7 @@ def test_those_who_come_back_after_a_restart_of_the_host_are_not_announced() -> 
     for event in log.events[before:]:
         seen.add(event)
     for shown in (entries(log), seen.entries):
-        assert [entry.text for entry in shown if isinstance(entry, NoteEntry)][-6:] == [
+        assert [entry.text for entry in shown if isinstance(entry, NoticeEntry)][-6:] == [
             "service is hosting again",
             "eve joined",
             "ann joined at another terminal",
@@ -285,11 +283,11 @@ def test_who_comes_back_long_after_a_restart_is_announced() -> None:
     log.add(MemberJoined("member"), "bob")
     log.add(HostStarted("service"))
     late = replace(log.add(MemberJoined("member"), "bob"), at=log.events[0].at + 10 * RETURN)
-    transcript = LogEntries(log.state)
+    transcript = EntryLog(log.state)
     for event in (*log.events[:-1], late):
         transcript.add(event)
     last = transcript.entries[-1]
-    assert isinstance(last, NoteEntry)
+    assert isinstance(last, NoticeEntry)
     assert last.text == "bob joined"
 
 
@@ -297,10 +295,12 @@ def test_a_new_host_after_what_was_known_divides_too() -> None:
     log = RoomLog()
     log.add(RoomCreated("r1", "Garden"))
     log.add(HostStarted("ann"))
-    transcript = LogEntries(log.state)
+    transcript = EntryLog(log.state)
     transcript.read(known_events(log.state), head=log.state.head)
     transcript.add(log.add(HostStarted("bob")))
-    assert isinstance(transcript.entries[-1], DividerEntry)
+    last = transcript.entries[-1]
+    assert isinstance(last, NoticeEntry)
+    assert last.sets_off
 
 
 def test_what_was_recovered_says_when_and_from_whom() -> None:
@@ -323,7 +323,7 @@ def test_what_was_recovered_says_when_and_from_whom() -> None:
     assert isinstance(answer, AnswerEntry)
     assert (answer.text, answer.at, answer.caveat) == ("so", early + 5, BOBS)
     assert answer.message == then.message == log.events[1].seq
-    assert isinstance(note, NoteEntry)
+    assert isinstance(note, NoticeEntry)
     assert note.text == "ann muted eve (recovered from bob's copy)"
     assert isinstance(later, MessageEntry)
     assert later.opens
@@ -339,7 +339,7 @@ def test_the_state_alone_tells_what_was_recovered() -> None:
     log = RoomLog()
     log.add(RecoveredEvent(Event(40, 100.0, "ann", MessagePosted("x", "then"))), "bob")
     log.add(RecoveredEvent(Event(41, 105.0, "ann", AnswerPosted(40, "so"))), "bob")
-    transcript = LogEntries(log.state)
+    transcript = EntryLog(log.state)
     transcript.read(known_events(log.state), head=log.state.head)
     _, then, answer = transcript.entries
     assert isinstance(then, MessageEntry)
@@ -353,7 +353,7 @@ def test_files_and_quotes_are_lines_of_their_message() -> None:
     file = FileRef("digest", "a.pdf", 7, "application/pdf")
     quote = Quote("r", "Garden", (QuotedLine("bob", "hi"),))
     log.add(MessagePosted("1", "look", files=(file,), quotes=(quote,)), "ann")
-    transcript = LogEntries(log.state)
+    transcript = EntryLog(log.state)
     transcript.add(log.events[0])
     (speech,) = speeches(log)
     assert [line.name for line in speech.files] == ["a.pdf"]
@@ -368,7 +368,7 @@ def test_terminals_come_and_go() -> None:
         log.add(MemberJoined("member", device=device), "bob")
     for device in ("one", "two"):
         log.add(MemberLeft("bob", device=device))
-    texts = [entry.text for entry in entries(log) if isinstance(entry, NoteEntry)]
+    texts = [entry.text for entry in entries(log) if isinstance(entry, NoticeEntry)]
     assert texts == [
         "bob joined",
         "bob joined at another terminal",
@@ -382,21 +382,21 @@ def test_changes_that_a_person_made_are_told_to_all() -> None:
     joined.open_room()
     approval = joined.ask("rm\x1b", path="a")
     message = joined.state.proposals[approval].message
-    transcript = LogEntries(joined.state)
+    transcript = EntryLog(joined.state)
     for event in joined.feed(
         ApprovalResolved(message, approval, "approved", arguments={"path": "b"}, how="edit"),
         by="bob\x07",
     ):
         transcript.add(event)
     note = transcript.entries[-1]
-    assert isinstance(note, NoteEntry)
-    assert (note.mark, note.text) == ("✎", "rm␛ was allowed with changes by bob␇")
+    assert isinstance(note, NoticeEntry)
+    assert (note.mark, note.text) == ("✓", "allowed rm␛ with changes by bob␇")
     asked = joined.ask(ANSWER_SERVER, answer={})
     message = joined.state.proposals[asked].message
     for event in joined.feed(ApprovalResolved(message, asked, "approved", how="edit"), by="bob"):
         transcript.add(event)
     note = transcript.entries[-1]
-    assert isinstance(note, NoteEntry)
+    assert isinstance(note, NoticeEntry)
     assert note.text == "bob answered a tool server"
 
 
@@ -405,11 +405,11 @@ def test_a_summary_of_an_agents_conversation_is_a_note() -> None:
     joined.open_room()
     approval = joined.ask(SUMMARISE, summary="They agreed.")
     message = joined.state.proposals[approval].message
-    transcript = LogEntries(joined.state)
+    transcript = EntryLog(joined.state)
     for event in joined.feed(ApprovalResolved(message, approval, "approved", how="own"), by="bob"):
         transcript.add(event)
     note = transcript.entries[-1]
-    assert isinstance(note, NoteEntry)
+    assert isinstance(note, NoticeEntry)
     assert (note.mark, note.text) == ("≡", "bob's agent summarised its conversation")
 
 

@@ -73,7 +73,6 @@ from genie_core.room.protocol.events import (
     DecisionMade,
     Event,
     FileRef,
-    MessagePosted,
     RunCancelled,
     RunFailed,
 )
@@ -283,8 +282,8 @@ class RoomAgent:
             self._notices.append(text)
 
     def _say(self, event: Event, room: JoinedRoom) -> None:
-        text = quoted(line_of(event, room.state))
-        self._outbox.message(self._session, text, f"event-{event.seq}")
+        if line := line_of(event, room.state):
+            self._outbox.message(self._session, quoted(line), f"event-{event.seq}")
 
     async def _send(self, session: str, update: Update) -> None:
         if self._client is not None:
@@ -341,8 +340,9 @@ class RoomAgent:
         about = room.state.exchanges.get(getattr(body, "message", event.seq))
         if about is not None and about.is_hidden:
             return
+        own = event.posted if event.by == room.name else None
         match body:
-            case MessagePosted(id=id_) if event.by == room.name and (turn := self._turn_with(id_)):
+            case _ if own is not None and (turn := self._turn_with(own.id)):
                 self._recorded(turn, event.seq, room)
             case DecisionMade(message=message, decision="delegate", reason=reason):
                 if reason and self._turn_of(message):
@@ -398,7 +398,7 @@ class RoomAgent:
             exchange = room.state.exchanges.get(turn.seq) if turn.seq else None
             if exchange is None or exchange.phase in RUNNING or turn.ended.done():
                 continue
-            if line := end_line(exchange):
+            if line := end_line(exchange, room.state):
                 self._show(f"· {line}", turn.session)
             turn.end()
 

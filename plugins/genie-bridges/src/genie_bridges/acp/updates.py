@@ -24,41 +24,30 @@ from genie_core.message import SYSTEM
 from genie_core.room.client.model import Answer
 from genie_core.room.engine.effects import ToolEffects
 from genie_core.room.protocol.events import (
-    AnswerPosted,
+    ApprovalRequested,
     ApprovalResolved,
+    ArgumentSharingChanged,
+    DecisionMade,
+    EngineChanged,
     Event,
-    HostStarted,
-    MemberModerated,
-    MessageDeleted,
-    MessageEdited,
-    MessagePosted,
-    RoomSuspended,
+    HeirsChanged,
+    HostConfirmed,
+    MemberJoined,
+    MemberLeft,
+    PreferencesChanged,
+    RoomCreated,
     RunCancelled,
     RunFailed,
+    UnreadableEvent,
 )
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread, Phase, ToolApproval
 from genie_core.room.view.agents import agent_path
-from genie_core.room.view.approvals import (
-    allowed,
-    arguments_line,
-    denied,
-    plain_arguments,
-    risk_of,
-)
-from genie_core.room.view.wording import (
-    CUT,
-    UNHANDLED,
-    announcement,
-    author_line,
-    caveat,
-    file_lines,
-    has_effect,
-    private_reader,
-    quote_lines,
-    quote_text,
-    short_error,
-)
+from genie_core.room.view.approvals import arguments_line, plain_arguments, risk_of
+from genie_core.room.view.plain import plain_text
+from genie_core.room.view.reader import entry_of, resolution, run_of
+from genie_core.room.view.spoken import spoken_in
+from genie_core.room.view.wording import CUT, UNHANDLED, because
 from genie_core.text.safe import visible, visible_line
 
 TITLE_CHARS: Final = 200
@@ -94,57 +83,33 @@ _PICTURE: Final = re.compile(r"!(?=\[)|<(?=img)", re.IGNORECASE)
 # -- text
 
 
+LEFT_OUT: Final[frozenset[type]] = frozenset(
+    {RoomCreated, HeirsChanged, HostConfirmed, MemberJoined, MemberLeft, EngineChanged}
+    | {PreferencesChanged, ArgumentSharingChanged, UnreadableEvent}
+    | {DecisionMade, ApprovalRequested, ApprovalResolved}
+)
+"""Kinds of events without a line: steps of a run are thoughts and tool calls."""
+
+
 def is_message(event: Event) -> bool:
-    """Whether an event is a message or an answer, complete or not."""
-    match event.told.body:
-        case MessagePosted(text=text, sealed=sealed) | AnswerPosted(text=text, sealed=sealed):
-            return not sealed or bool(text)  # others' private ones have no text here
-        case RunFailed(text=text) | RunCancelled(text=text):
-            return bool(text)
-    return False
+    """Whether an event is a message or an answer, complete or not, that can be read here."""
+    said = spoken_in(event)
+    return said is not None and (bool(said.text) or not said.is_private)
 
 
 def is_line(event: Event) -> bool:
     """Whether an event is shown as a line, by `line_of`."""
     body = event.told.body
-    if isinstance(body, MessageEdited):
-        return not body.sealed or bool(body.text)
-    changed = isinstance(body, RoomSuspended | HostStarted | MemberModerated | MessageDeleted)
-    return changed or is_message(event)
+    if isinstance(body, RunFailed | RunCancelled):
+        return bool(body.text)
+    is_readable = not getattr(body, "sealed", ()) or bool(getattr(body, "text", ""))
+    return is_readable and type(body) not in LEFT_OUT
 
 
 def line_of(event: Event, state: RoomState) -> str:
-    """Return what an event says, after its author; the event `is_line`."""
-    told = event.told
-    by = author_line(told.by, by_agent=state.members.is_agent(told.by))
-    voucher = event.by if told is not event else ""
-    caution = caveat(voucher, state.doubt_of(event.seq))
-    head = f"{by} ({caution})" if caution else by
-    match told.body:
-        case MessagePosted() as said:
-            if said.to:
-                head = f"{head} (private, to {private_reader(told.by, said.to)})"
-            text = visible(said.text, tab=0)
-            lines = [f"* {head} {text}" if said.emote else f"{head}: {text}"]
-            lines += [f"[file: {file.name}, {file.about}]" for file in file_lines(said.files)]
-            for quote, _ in zip(said.quotes, quote_lines(said.quotes), strict=True):
-                lines += [visible(line, tab=0) for line in quote_text(quote)]
-            return "\n".join(lines)
-        case AnswerPosted(message=message, text=text):
-            return f"{_answer_head(message, voucher, state, caution)}: {visible(text, tab=0)}"
-        case RunFailed(message=message, text=text) | RunCancelled(message=message, text=text):
-            what = f"{_answer_head(message, voucher, state, caution)} (incomplete)"
-            return f"{what}: {visible(text, tab=0)}"
-    mark, line = announcement(event, {}) or ("", "")
-    if not has_effect(event, state):
-        mark, line = "⚠", f"entry {event.seq} has no effect"
-    return f"{mark} {line} ({caution})" if caution else f"{mark} {line}"
-
-
-def _answer_head(message: int, voucher: str, state: RoomState, caution: str) -> str:
-    asked = state.exchanges.get(state.recovered.get(message, message) if voucher else message)
-    to = f" → {visible_line(asked.author)}" if asked is not None else ""
-    return f"genie{to} ({caution})" if caution else f"genie{to}"
+    """Return the text of an event that `is_line`; empty if it is about a private message."""
+    entry = entry_of(event, state, tab=0)
+    return "" if entry is None else plain_text(entry, numbered=False, marked=True)
 
 
 def quoted(text: str) -> str:
@@ -157,25 +122,14 @@ def quoted(text: str) -> str:
     return "\n".join(["", f"> {first}", *(f">   {line}".rstrip() for line in more), "", ""])
 
 
-def end_line(exchange: MessageThread) -> str:
+def end_line(thread: MessageThread, state: RoomState) -> str:
     """Say why the work on a message ended without an answer; empty if there is one."""
-    handler = visible_line(exchange.handler)
-    match exchange.phase:
-        case Phase.IGNORED:
-            reason = exchange.decision.reason if exchange.decision is not None else ""
-            why = visible_line(reason) if reason else "it gave no reason"
-            return f"the agent of {handler} stays silent: {why}"
-        case Phase.UNHANDLED:
-            return UNHANDLED
-        case Phase.FAILED:
-            error = exchange.error.error if exchange.error is not None else ""
-            return f"the agent of {handler} failed: {visible_line(short_error(error))}"
-        case Phase.CANCELLED:
-            reason = exchange.cancelled.reason if exchange.cancelled is not None else ""
-            return f"the work on this ended: {visible_line(reason) or 'it was stopped'}"
-        case Phase.ANSWERED if exchange.answer is not None and exchange.answer.cut:
-            return CUT
-    return ""
+    if thread.phase is Phase.UNHANDLED:
+        return UNHANDLED
+    if thread.answer is not None and thread.phase is Phase.ANSWERED:
+        return CUT if thread.answer.cut else ""
+    run = run_of(thread, state)
+    return run.line if run is not None else ""
 
 
 def fenced(text: str) -> str:
@@ -281,14 +235,8 @@ def call_resolved(call: ToolApproval, resolved: ApprovalResolved) -> ToolCallPro
 
 def outcome_line(call: ToolApproval, resolved: ApprovalResolved, by: str) -> str:
     """Say how a call was answered, and why."""
-    match resolved.outcome:
-        case "approved":
-            line = allowed(resolved, call.tool, by)
-        case "denied":
-            line = denied(resolved, call.tool)
-        case outcome:
-            line = f"{call.tool}: {outcome}"
-    return code_span(visible_line(f"{line}: {resolved.reason}" if resolved.reason else line))
+    text = resolution(resolved, call, by)[2]
+    return code_span(because(text, resolved.reason or ""))
 
 
 def call_ended(approval: str, *, complete: bool) -> ToolCallProgress:

@@ -15,8 +15,9 @@ from genie_bridges.mcp.messages import (
     Page,
     contains,
     first_that_fit,
-    is_by,
+    is_line,
     is_message,
+    is_own,
     last_that_fit,
     line_of,
     member_of,
@@ -36,7 +37,7 @@ from genie_core.room.open.opener import RoomOpener
 from genie_core.room.open.requests import JoinRoom
 from genie_core.room.open.visit import RoomVisit
 from genie_core.room.participant.room import JoinedRoom
-from genie_core.room.protocol.events import Event, FileRef
+from genie_core.room.protocol.events import ChangeBody, Event, FileRef
 from genie_core.room.view.continuations import continues
 from genie_core.text.safe import visible_line
 
@@ -159,10 +160,11 @@ class AgentMember:
                     changed, room = self._changed, await self._room()
                     head = room.state.head
                     events = await self._after(room, since, MOST_LINES + 1)
-                    others = [each for each in events if not is_by(each, room.name)]
-                    if others:
+                    others = [each for each in events if not is_own(each, room.name)]
+                    if any(map(is_message, others)):  # not for a reaction alone
                         return self._next(room, others, more=len(events) > MOST_LINES)
-                    since = max(since, head)
+                    if not others:
+                        since = max(since, head)
                     await changed.wait()
         return self._page(room, since, timed_out=True), []
 
@@ -267,7 +269,7 @@ class AgentMember:
     def _hear(self, events: Iterable[Event]) -> None:
         for event in events:
             self._heard_from = self._heard_from or event.seq
-            if is_message(event):
+            if is_message(event) or isinstance(event.told.body, ChangeBody):
                 self._heard.append(event)
             if len(self._heard) > HEARD:
                 self._heard_from = self._heard.popleft().seq + 1
@@ -322,21 +324,23 @@ class AgentMember:
     async def _after(self, room: JoinedRoom, since: int, most: int) -> list[Event]:
         """Return the first messages after an event, in order."""
         found: list[Event] = []
+        known = since
         while since + 1 < self._heard_from and len(found) < most:
             count = min(PART, self._heard_from - 1 - since)
             events = await room.past(since + count + 1, count)
-            found += filter(is_message, events)
+            found += (event for event in events if is_line(event, room.state, known))
             since += count
         if len(found) < most:
-            found += [event for event in self._heard if event.seq > since]
+            heard = (event for event in self._heard if event.seq > since)
+            found += (event for event in heard if is_line(event, room.state, known))
         return found[:most]
 
     async def _back(
         self, room: JoinedRoom, most: int, wanted: Callable[[Event], bool]
     ) -> tuple[list[Event], int]:
         """Return the last wanted messages, in order, and the number of the first event looked at."""
-        heard = list(self._heard)
-        found = [event for event in heard if wanted(event)][-most:]
+        heard = filter(is_message, self._heard)
+        found = [*filter(wanted, heard)][-most:]
         first = self._heard_from or room.state.head + 1
         end = first - SEARCHED
         while len(found) < most and first > max(1, end):

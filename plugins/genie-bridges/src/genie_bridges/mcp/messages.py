@@ -8,22 +8,34 @@ import msgspec
 
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.events import (
-    AnswerPosted,
+    ApprovalRequested,
+    ApprovalResolved,
+    ArgumentSharingChanged,
+    ChangeBody,
+    DecisionMade,
+    EngineChanged,
     Event,
     FileRef,
-    MessagePosted,
+    HeirsChanged,
+    HostConfirmed,
+    HostStarted,
+    MemberJoined,
+    MemberLeft,
+    MemberModerated,
+    PreferencesChanged,
     Quote,
-    RunCancelled,
-    RunFailed,
+    RoomCreated,
+    RoomSuspended,
+    UnreadableEvent,
 )
 from genie_core.room.state.members import Person
-from genie_core.room.state.room_state import RoomState
-from genie_core.room.view.wording import DELETED, caveat
+from genie_core.room.state.room_state import AGENT, RoomState
+from genie_core.room.view.entries import AnswerEntry, MessageEntry, NoticeEntry, Reactions
+from genie_core.room.view.reader import entry_of
+from genie_core.room.view.spoken import spoken_in
+from genie_core.room.view.wording import DELETED
 from genie_core.storage.filenames import safe_name
 from genie_core.text.safe import visible, visible_line
-
-GENIE: Final = "genie"
-"""The author's name of the answers of people's agents."""
 
 MOST_CHARS: Final = 40_000
 """Characters of all messages in one result; one that is longer is cut."""
@@ -47,23 +59,31 @@ class Quoted(msgspec.Struct, frozen=True):
 
 
 class Line(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A message or an answer.
-
-    `by_agent`: a member that is an agent wrote it. An answer is by "genie", the agent of `owner`,
-    and `answers` is the number of the message. `caution` says why it may not be its author's.
-    """
+    """A message, an answer, or a change of either."""
 
     seq: int
     at: str
     by: str
+    """Its author; "genie" for an answer."""
     text: str
     by_agent: bool = False
+    """Whether a member that is an agent wrote it."""
     owner: str = ""
+    """The person whose agent answers."""
     answers: int = 0
+    """The number of the message that it answers."""
     incomplete: bool = False
     files: tuple[Attached, ...] = ()
     quotes: tuple[Quoted, ...] = ()
     caution: str = ""
+    """Why it may not be its author's."""
+    reply_to: int = 0
+    """The number of the message or answer that it replies to."""
+    edited: bool = False
+    reactions: tuple[str, ...] = ()
+    """The reactions to it by now, each with the names of those who reacted so."""
+    changes: int = 0
+    """The number of the message that was edited, deleted or reacted to; `text` says how."""
 
 
 class Page(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -93,92 +113,93 @@ class Member(msgspec.Struct, frozen=True, omit_defaults=True):
     muted: bool = False
 
 
+LEFT_OUT: Final[frozenset[type]] = frozenset(
+    {RoomCreated, HostStarted, RoomSuspended, HeirsChanged, HostConfirmed, EngineChanged}
+    | {MemberJoined, MemberLeft, MemberModerated, PreferencesChanged, ArgumentSharingChanged}
+    | {DecisionMade, ApprovalRequested, ApprovalResolved, UnreadableEvent}
+)
+"""Kinds of events that are no lines: `who` tells of members, and runs are their owners' affair."""
+
+
 def is_message(event: Event) -> bool:
     """Whether an event is a message or an answer, complete or not; private ones are for people."""
-    match event.told.body:
-        case MessagePosted(to="") | AnswerPosted(sealed=()):
-            return True
-        case RunFailed(text=text) | RunCancelled(text=text):
-            return bool(text)
-    return False
+    said = spoken_in(event)
+    return said is not None and not said.is_private
 
 
-def is_by(event: Event, name: str) -> bool:
-    """Whether an event is a message by a member."""
-    told = event.told
-    return isinstance(told.body, MessagePosted) and told.by == name
+def is_line(event: Event, state: RoomState, since: int) -> bool:
+    """Whether an event tells news to who knows the messages up to `since`: one, or its change.
+
+    Later messages read as their authors left them, with the reactions to them.
+    """
+    if is_message(event):
+        return True
+    thread = state.changed_by(event)
+    return thread is not None and thread.seq <= since and not thread.is_private
+
+
+def is_own(event: Event, name: str) -> bool:
+    """Whether an event is a message or a change by this member; answers are their agent's."""
+    is_answer = event.posted is None and not isinstance(event.told.body, ChangeBody)
+    return event.told.by == name and not is_answer
 
 
 def contains(event: Event, words: Sequence[str], state: RoomState) -> bool:
     """Whether author, text and file names of a message contain all words, in lower case."""
-    told = event.told
-    match told.body:
-        case MessagePosted() as posted:
-            said = _as_left(event.seq, posted, state)
-            found = " ".join((told.by, said.text, *(file.name for file in said.files)))
-        case AnswerPosted(text=text) | RunFailed(text=text) | RunCancelled(text=text):
-            found = f"{GENIE} {text}"
+    entry = entry_of(event, state)
+    match entry:
+        case MessageEntry():
+            found = " ".join((entry.author, entry.text, *(file.name for file in entry.files)))
+        case AnswerEntry():
+            found = f"{AGENT} {entry.text}"
         case _:
             return False
-    found = found.casefold()
-    return all(word in found for word in words)
-
-
-def _as_left(seq: int, said: MessagePosted, state: RoomState) -> MessagePosted:
-    """Return a message as its author left it, if it is one of the latest."""
-    known = state.exchanges.get(seq)
-    if known is None:
-        return said
-    if known.is_deleted:
-        return msgspec.structs.replace(said, text="", files=(), quotes=())
-    return msgspec.structs.replace(said, text=known.text)
+    return all(word in found.casefold() for word in words)
 
 
 def line_of(event: Event, room: JoinedRoom) -> Line:
-    """Return the line of an event that `is_message`."""
-    told, state = event.told, room.state
+    """Return the line of an event that `is_line`."""
+    told, entry = event.told, entry_of(event, room.state, tab=0)
     at = datetime.fromtimestamp(told.at, UTC).isoformat(timespec="seconds")
-    by, voucher = visible_line(told.by), event.by if told is not event else ""
-    caution = caveat(voucher, state.doubt_of(event.seq))
-    match told.body:
-        case MessagePosted() as posted:
-            known, said = state.exchanges.get(event.seq), _as_left(event.seq, posted, state)
-            text = f"* {by} {said.text}" if said.emote else said.text
-            if known is not None and known.is_deleted:
-                text = f"({DELETED})"
+    match entry:
+        case MessageEntry():
+            return _message(entry, at, room)
+        case AnswerEntry():
             return Line(
                 event.seq,
                 at,
-                by,
-                _safe(text),
-                by_agent=state.members.is_agent(told.by),
-                files=tuple(_attached(file, room) for file in said.files),
-                quotes=tuple(map(_quoted, said.quotes)),
-                caution=caution,
+                AGENT,
+                entry.text,
+                owner=entry.owner,
+                answers=entry.message,
+                incomplete=bool(entry.incomplete),
+                caution=entry.caveat,
+                reactions=_reactions(entry.reactions),
             )
-        case AnswerPosted(message=message, text=text, cut=cut):
-            return Line(
-                event.seq,
-                at,
-                GENIE,
-                _safe(text),
-                owner=by,
-                answers=state.recovered.get(message, message) if voucher else message,
-                incomplete=cut,
-                caution=caution,
-            )
-        case RunFailed(message=message, text=text) | RunCancelled(message=message, text=text):
-            return Line(
-                event.seq,
-                at,
-                GENIE,
-                _safe(text),
-                owner=by,
-                answers=message,
-                incomplete=True,
-                caution=caution,
-            )
+        case NoticeEntry():
+            return Line(event.seq, at, visible_line(told.by), entry.text, changes=entry.message)
     raise ValueError(f"event {event.seq} is no message")
+
+
+def _message(entry: MessageEntry, at: str, room: JoinedRoom) -> Line:
+    text = f"* {entry.author} {entry.text}" if entry.emote else entry.text
+    return Line(
+        entry.seq,
+        at,
+        entry.author,
+        f"({DELETED})" if entry.change == "deleted" else text,
+        by_agent=entry.by_agent,
+        files=tuple(_attached(each.file, room) for each in entry.files if each.file is not None),
+        quotes=tuple(_quoted(each.quote) for each in entry.quotes if each.quote is not None),
+        caution=entry.caveat,
+        reply_to=entry.reply_to,
+        edited=entry.change == "edited",
+        reactions=_reactions(entry.reactions),
+    )
+
+
+def _reactions(reactions: Reactions) -> tuple[str, ...]:
+    return tuple(f"{reaction} {', '.join(names)}" for reaction, names in reactions)
 
 
 def member_of(person: Person, me: str) -> Member:
@@ -217,15 +238,11 @@ def _fitting(lines: Sequence[Line]) -> list[Line]:
     return kept
 
 
-def _safe(text: str) -> str:
-    return visible(text, tab=0)
-
-
 def _attached(file: FileRef, room: JoinedRoom) -> Attached:
     path = room.files.path(file.digest)
     return Attached(safe_name(file.name), file.size, str(path) if path is not None else "")
 
 
 def _quoted(quote: Quote) -> Quoted:
-    lines = tuple(f"{visible_line(one.sender)}: {_safe(one.text)}" for one in quote.lines)
+    lines = tuple(f"{visible_line(one.sender)}: {visible(one.text, tab=0)}" for one in quote.lines)
     return Quoted(visible_line(quote.title or quote.room), lines)

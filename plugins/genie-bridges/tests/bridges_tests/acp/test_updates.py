@@ -87,7 +87,8 @@ def test_a_change_that_has_no_effect_is_told_as_such() -> None:
     forged = log.add("ann", MessageEdited(said.seq, "deploy"))
     line = line_of(forged, log.state)
     assert line == (
-        f"⚠ entry {forged.seq} has no effect (⚠ not proven: its author did not write that message)"
+        f"⚠ ann tried to change message {said.seq}, without effect (⚠ not proven: its author did "
+        "not write that message)"
     )
     edit = log.add("bob", MessageEdited(said.seq, "deploy"))
     assert line_of(edit, log.state) == f"✎ bob edited message {said.seq}: deploy"

@@ -8,33 +8,21 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from genie_core.room.protocol.events import (
-    DecisionMade,
-    Event,
-    MemberLeft,
-    RunCancelled,
-    RunFailed,
-)
+from genie_core.room.protocol.events import ChangeBody, Event, RunBody
 from genie_core.room.state.members import Person
 from genie_core.room.state.room_state import RoomState
-from genie_core.room.state.thread import MessageThread, Phase, Reactions, ToolApproval
+from genie_core.room.state.thread import MessageThread, Phase, ToolApproval
+from genie_core.room.view import entries
+from genie_core.room.view import reader as view
 from genie_core.room.view.agents import approval_wait
 from genie_core.room.view.approvals import tool_words
-from genie_core.room.view.wording import (
-    CUT,
-    announcement,
-    because,
-    can_resume,
-    caveat,
-    file_lines,
-    has_effect,
-    private_reader,
-    quote_text,
-    short_error,
-    waits_for,
-    why_silent,
-)
+from genie_core.room.view.entries import Reactions, ReplyLine
+from genie_core.room.view.reader import Earlier, entry_of
+from genie_core.room.view.wording import caveat, quote_text, why_silent
 from genie_core.text.safe import visible, visible_line
+
+LEFT_OUT: Final = RunBody | ChangeBody
+"""Events without an entry of their own: the entry of their message shows them."""
 
 MOST_CALLS: Final = 5
 """The latest tool calls of a message that are shown."""
@@ -45,15 +33,11 @@ WORKING: Final = {
 }
 
 
+ENDS: Final = {Phase.IGNORED: "silent", Phase.FAILED: "failed", Phase.CANCELLED: "stopped"}
+
+
 class _Part(msgspec.Struct, frozen=True, omit_defaults=True):
     """A part of the JSON that the page gets."""
-
-
-class ReplyLine(_Part, frozen=True):
-    """The start of what a message replies to."""
-
-    by: str
-    text: str
 
 
 class FileEntry(_Part, frozen=True):
@@ -146,25 +130,25 @@ def message_entry(
     """
     if thread.is_private and text is None:
         return None
-    said, reply = thread.said, state.reply_of(thread)
-    is_deleted = thread.is_deleted
+    entry = view.thread_entry(thread, state)
+    if text is not None and not thread.is_deleted:
+        entry = msgspec.structs.replace(entry, text=visible(text))
+    quotes = (each.quote for each in entry.quotes if each.quote is not None)
     return MessageEntry(
-        thread.seq,
-        thread.at,
-        visible_line(thread.author),
-        "" if is_deleted else visible(thread.text if text is None else text),
-        agent=thread.by_agent,
-        emote=said.emote,
+        entry.seq,
+        entry.at,
+        entry.author,
+        entry.text,
+        agent=entry.by_agent,
+        emote=entry.emote,
         edited=thread.edit is not None,
-        deleted=is_deleted,
-        private=private_reader(thread.author, said.to) if said.to else "",
-        note=caveat(thread.voucher, state.doubt_of(thread.seq)),
-        reply=None if reply is None else ReplyLine(visible_line(reply.author), visible(reply.text)),
-        quotes=() if is_deleted else tuple("\n".join(quote_text(each)) for each in said.quotes),
-        files=()
-        if is_deleted
-        else tuple(FileEntry(each.name, each.about) for each in file_lines(said.files)),
-        reactions=_reactions(thread.reactions),
+        deleted=thread.is_deleted,
+        private=entry.private,
+        note=entry.caveat,
+        reply=entry.reply,
+        quotes=tuple("\n".join(quote_text(each)) for each in quotes),
+        files=tuple(FileEntry(each.name, each.about) for each in entry.files),
+        reactions=_reactions(entry.reactions),
         work=_work(thread, state),
     )
 
@@ -174,35 +158,28 @@ def answer_entry(thread: MessageThread, state: RoomState) -> AnswerEntry | None:
     answer, seq = thread.answer, thread.answered_seq
     if answer is None or seq is None or thread.is_private:
         return None
-    notes = [caveat(thread.answer_voucher, state.doubt_of(seq)), CUT if answer.cut else ""]
+    event = Event(seq, thread.ended_at or thread.at, thread.handler, answer)
+    entry = view.answer_entry(event, answer, state)
+    notes = [caveat(thread.answer_voucher, state.doubt_of(seq)), entry.incomplete]
     return AnswerEntry(
         seq,
-        thread.ended_at or thread.at,
-        thread.seq,
-        visible_line(answer.receiver or thread.author),
-        visible(answer.text),
+        entry.at,
+        entry.message,
+        entry.receiver,
+        entry.text,
         note="; ".join(filter(None, notes)),
-        reactions=_reactions(thread.answer_reactions),
+        reactions=_reactions(entry.reactions),
     )
 
 
-def notice_entry(event: Event, before: RoomState) -> NoticeEntry | None:
-    """Return a change of the room, given the state before it; None for any other event.
-
-    Call `with_effect` once the state includes the event.
-    """
-    name = event.body.name if isinstance(event.body, MemberLeft) else event.by
-    person = before.people.get(name)
-    announced = announcement(event, {name: set(person.terminals)} if person is not None else {})
-    return None if announced is None else NoticeEntry(event.seq, event.at, *announced)
-
-
-def with_effect(notice: NoticeEntry, event: Event, state: RoomState) -> NoticeEntry:
-    """Say so if the change has no effect, as it is not proven."""
-    if has_effect(event, state):
-        return notice
-    text = f"without effect: {notice.text} ({caveat('', state.doubt_of(event.seq))})"
-    return msgspec.structs.replace(notice, text=text)
+def notice_entry(event: Event, state: RoomState, earlier: Earlier) -> NoticeEntry | None:
+    """Return a change of the room, which the state includes; None for any other event."""
+    if isinstance(event.told.body, LEFT_OUT):
+        return None
+    entry = entry_of(event, state, earlier)
+    if not isinstance(entry, entries.NoticeEntry):
+        return None
+    return NoticeEntry(event.seq, event.at, entry.mark, entry.text)
 
 
 def members_of(state: RoomState) -> tuple[Member, ...]:
@@ -228,10 +205,7 @@ def _role(person: Person, state: RoomState) -> str:
 
 
 def _reactions(reactions: Reactions) -> tuple[Reaction, ...]:
-    return tuple(
-        Reaction(visible_line(text), tuple(map(visible_line, names)))
-        for text, names in reactions.items()
-    )
+    return tuple(Reaction(text, names) for text, names in reactions)
 
 
 def _work(thread: MessageThread, state: RoomState) -> Work | None:
@@ -245,25 +219,10 @@ def _work(thread: MessageThread, state: RoomState) -> Work | None:
             waiting = state.waiting_in(thread)
             line = approval_wait(waiting, "", 0.0) if waiting else WORKING[Phase.WORKING]
             return Work("waiting", visible_line(f"genie: {line}"), calls)
-        case Phase.IGNORED:
-            return Work("silent", _silence(thread.decision), calls, why_silent(thread))
-        case Phase.FAILED if thread.error is not None:
-            return Work("failed", _end(thread, thread.error), calls, _detail(thread))
-        case Phase.CANCELLED if thread.cancelled is not None:
-            return Work("stopped", _end(thread, thread.cancelled), calls, _detail(thread))
+    run = view.run_of(thread, state)
+    if run is not None:
+        return Work(ENDS[thread.phase], run.line, calls, _detail(thread))
     return Work("done", "", calls) if calls else None
-
-
-def _silence(decision: DecisionMade | None) -> str:
-    return because("genie stayed silent", (decision.reason if decision is not None else "") or "")
-
-
-def _end(thread: MessageThread, end: RunFailed | RunCancelled) -> str:
-    if thread.parked and can_resume(end):
-        return waits_for(thread)
-    if isinstance(end, RunFailed):
-        return because("genie could not answer", short_error(end.error))
-    return because("genie's work was stopped", end.reason)
 
 
 def _detail(thread: MessageThread) -> str:

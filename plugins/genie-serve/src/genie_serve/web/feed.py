@@ -12,6 +12,7 @@ from genie_core.room.state.hosting import refuse_other_room
 from genie_core.room.state.private import PrivateReader
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread
+from genie_core.room.view.reader import Earlier
 from genie_core.room.view.wording import changed_thread
 from genie_serve.web.entries import (
     NoticeEntry,
@@ -19,7 +20,6 @@ from genie_serve.web.entries import (
     members_of,
     message_entry,
     notice_entry,
-    with_effect,
 )
 
 KEPT: Final = 300
@@ -46,6 +46,7 @@ class RoomFeed:
         self._answers: dict[int, int] = {}
         self._encoded: dict[int, msgspec.Raw] = {}
         self._members: msgspec.Raw | None = None
+        self._earlier = Earlier()
         self._reader = PrivateReader(Identity.generate())
 
     @property
@@ -74,12 +75,13 @@ class RoomFeed:
             return
         refuse_other_room(state, event, room)
         is_change = isinstance(event.told.body, ChangeBody)
-        notice = None if is_change else notice_entry(event, state)
         state.apply(event, self._reader.shown(event, state))
         self._members = None
         self.last = event
+        notice = notice_entry(event, state, self._earlier)
+        self._earlier.add(event)
         if notice is not None:
-            self._notices[event.seq] = with_effect(notice, event, state)
+            self._notices[event.seq] = notice
             self._change(event.seq)
         thread = state.exchanges.get(event.seq) or changed_thread(event, state)
         if thread is not None:

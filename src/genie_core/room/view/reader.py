@@ -1,0 +1,504 @@
+"""Make the entries of a room: the one place that words its events.
+
+A surface that leaves a kind of entry out does so by its class, its `tone` or its `mark`.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec import structs
+
+from genie_core.room.engine.policy import ANSWER_SERVER
+from genie_core.room.protocol.events import (
+    AnswerPosted,
+    ApprovalRequested,
+    ApprovalResolved,
+    ChangeBody,
+    DecisionMade,
+    Event,
+    HostStarted,
+    MemberJoined,
+    MemberLeft,
+    MessageEdited,
+    MessagePosted,
+    ReactionChanged,
+    RoomSuspended,
+    RunBody,
+    RunCancelled,
+    RunFailed,
+    Stage,
+    UnreadableEvent,
+)
+from genie_core.room.security.sealing import is_sealed
+from genie_core.room.state.room_state import AGENT, RoomState
+from genie_core.room.state.thread import MessageThread, Phase, Reply, ToolApproval
+from genie_core.room.state.thread import Reactions as Reacted
+from genie_core.room.view.agents import agent_path
+from genie_core.room.view.approvals import allowed, arguments_line, denied, is_summary
+from genie_core.room.view.entries import (
+    AnswerEntry,
+    CallEntry,
+    Entry,
+    MessageEntry,
+    Move,
+    NoticeEntry,
+    Reactions,
+    ReplyLine,
+    RunEntry,
+    Tone,
+)
+from genie_core.room.view.wording import (
+    CUT,
+    CUT_MARK,
+    PARKED_MARK,
+    Restarts,
+    announcement,
+    can_resume,
+    caveat,
+    changed_thread,
+    copied_from,
+    file_lines,
+    has_effect,
+    parked_with,
+    private_reader,
+    quote_lines,
+    short_error,
+    stage_name,
+    with_caveat,
+)
+from genie_core.text.query import question_in
+from genie_core.text.safe import quoted_line, visible, visible_line
+
+SUMMARY_MARK: Final = "≡"
+"""Stands for an agent that shortened its own conversation."""
+
+EXCERPT: Final = 80
+"""Characters of a message that a notice about it repeats."""
+
+NO_REASON: Final = "no reason given"
+
+
+class Earlier:
+    """The part of a log before an event that its wording depends on; call `add` after each event.
+
+    The state may be later than the event, so it does not tell.
+    """
+
+    def __init__(self) -> None:
+        self.host = ""
+        self.devices: dict[str, set[str]] = {}
+        self.restarts = Restarts()
+        self.parked: dict[str, int] = {}
+        """The messages of parked calls that have no answer yet."""
+        self.kept: set[str] = set()
+        """All calls that were ever parked."""
+
+    def begin(self, state: RoomState) -> None:
+        """Begin with a room as it is."""
+        self.host = state.host
+        self.devices = {each.name: set(each.terminals) for each in state.present()}
+        self.parked = {call.id: call.message for call in state.parked.values()}
+        self.kept = set(self.parked)
+        self.restarts.begin(state)
+
+    def add(self, event: Event) -> None:
+        match event.body:
+            case HostStarted(host=host):
+                self.host = host
+                self.devices.clear()
+            case RoomSuspended():
+                self.devices.clear()
+            case MemberJoined(device=device):
+                self.devices.setdefault(event.by, set()).add(device)
+            case MemberLeft(name=name, device=device):
+                here = self.devices.get(name, set())
+                here.intersection_update(here - {device} if device else ())
+            case ApprovalResolved(approval=approval, outcome="parked", message=message):
+                self.parked[approval] = message
+                self.kept.add(approval)
+            case ApprovalResolved(approval=approval):
+                self.parked.pop(approval, None)
+        self.restarts.add(event)
+
+    def moves(self, event: Event) -> tuple[Move, ...]:
+        """Return who comes or goes with an event, at their only terminal."""
+        match event.body:
+            case MemberJoined() if not self.devices.get(event.by):
+                return ((visible_line(event.by), True),)
+            case MemberLeft(name=name, device=device):
+                more = self.devices.get(name, set()) - {device} if device else ()
+                return () if more else ((visible_line(name), False),)
+        return ()
+
+
+def entry_of(
+    event: Event, state: RoomState, earlier: Earlier | None = None, *, tab: int = 4
+) -> Entry | None:
+    """Return the entry of an event that the state includes; None if it has nothing to show.
+
+    A member who only comes back after a restart of the host's program is no news.
+    `tab` is the width of a tab in texts, 0 to keep tabs.
+    """
+    if is_hidden(event, state):
+        return None
+    told = event.told
+    match told.body:
+        case MessagePosted() as posted:
+            return message_entry(event, posted, state, tab=tab)
+        case AnswerPosted() as answer:
+            return answer_entry(event, answer, state, tab=tab)
+        case RunFailed() | RunCancelled() as end:
+            return _ended(event, end, state, earlier, tab=tab)
+        case DecisionMade() as decision:
+            return _decided(event, decision, state)
+        case ApprovalRequested() as asked:
+            return _asked(event, asked, state)
+        case ApprovalResolved() as resolved:
+            return _resolved(event, resolved, state)
+    return _notice(event, state, earlier or Earlier())
+
+
+def is_hidden(event: Event, state: RoomState) -> bool:
+    """Whether an event is private between others, or about something that is."""
+    body = event.told.body
+    thread = state.exchanges.get(event.seq) or changed_thread(event, state)
+    if thread is not None:
+        return thread.is_hidden
+    return is_sealed(body) and not getattr(body, "text", "")
+
+
+def caveat_of(event: Event, state: RoomState) -> str:
+    """Say from whose copy an entry was recovered, and what is wrong with it; empty if neither."""
+    return caveat(event.by if event.told is not event else "", state.doubt_of(event.seq))
+
+
+def _private(body: RunBody) -> bool:
+    return bool(body.sealed)
+
+
+def _author(event: Event, thread: MessageThread | None) -> str:
+    """Return the author of the message that a step is about; its handler if it is forgotten."""
+    return visible_line(thread.author if thread is not None else event.told.by)
+
+
+def _number(body: RunBody, thread: MessageThread | None) -> int:
+    return thread.seq if thread is not None else body.message
+
+
+# -- messages
+
+
+def message_entry(
+    event: Event, posted: MessagePosted, state: RoomState, *, tab: int = 4
+) -> MessageEntry:
+    """Return the entry of a message as its author left it."""
+    told, thread = event.told, state.exchanges.get(event.seq)
+    entry = MessageEntry(
+        event.seq,
+        told.at,
+        visible_line(told.by),
+        visible(posted.text, tab=tab),
+        posted.emote,
+        files=file_lines(posted.files),
+        quotes=quote_lines(posted.quotes),
+        caveat=caveat_of(event, state),
+        by_agent=state.members.is_agent(told.by),
+        reply_to=posted.reply_to,
+        private=private_reader(told.by, posted.to),
+    )
+    return entry if thread is None else revised(entry, thread, state, tab=tab)
+
+
+def thread_entry(thread: MessageThread, state: RoomState) -> MessageEntry:
+    """Return the entry of a message that the state knows."""
+    by, seq = thread.author, thread.seq
+    entry = message_entry(Event(seq, thread.at, by, thread.said), thread.said, state)
+    return structs.replace(entry, caveat=caveat(thread.voucher, state.doubt_of(seq)))
+
+
+def revised(
+    entry: MessageEntry, thread: MessageThread, state: RoomState, *, tab: int = 4
+) -> MessageEntry:
+    """Return a message's entry with what its author and others changed."""
+    reply = state.reply_of(thread)
+    line = None if reply is None else _reply(reply)
+    entry = structs.replace(entry, reply=line, reactions=reactions_in(thread.reactions))
+    if thread.is_deleted:
+        return structs.replace(entry, text="", change="deleted", files=(), quotes=(), reply=None)
+    if thread.edit is not None:
+        return structs.replace(entry, text=visible(thread.text, tab=tab), change="edited")
+    return entry
+
+
+def _reply(reply: Reply) -> ReplyLine:
+    return ReplyLine(
+        visible_line(reply.author), "" if reply.is_deleted else quoted_line(reply.text)
+    )
+
+
+def reactions_in(reactions: Reacted) -> Reactions:
+    return tuple(
+        (visible_line(each), tuple(map(visible_line, names))) for each, names in reactions.items()
+    )
+
+
+# -- answers
+
+
+def answer_entry(
+    event: Event,
+    body: AnswerPosted | RunFailed | RunCancelled,
+    state: RoomState,
+    *,
+    tab: int = 4,
+) -> AnswerEntry:
+    """Return the entry of an answer, or of the text of an incomplete one."""
+    told, thread = event.told, changed_thread(event, state)
+    is_whole = isinstance(body, AnswerPosted)
+    is_cut = isinstance(body, AnswerPosted) and body.cut
+    receiver = body.receiver if isinstance(body, AnswerPosted) else None
+    owner = thread.handler if thread is not None else ""
+    return AnswerEntry(
+        _number(body, thread),
+        told.at,
+        visible_line(receiver or _author(event, thread)),
+        visible_line(owner or told.by),
+        visible(body.text, tab=tab),
+        elapsed=body.elapsed if isinstance(body, AnswerPosted) else 0.0,
+        caveat=caveat_of(event, state),
+        reactions=reactions_in(thread.answer_reactions) if is_whole and thread is not None else (),
+        incomplete=CUT if is_cut else "",
+        mark=CUT_MARK if is_cut else "",
+        private=_private(body),
+        seq=event.seq,
+    )
+
+
+def _ended(
+    event: Event,
+    end: RunFailed | RunCancelled,
+    state: RoomState,
+    earlier: Earlier | None,
+    *,
+    tab: int,
+) -> RunEntry | AnswerEntry:
+    """Show how a run ended without an answer, below its partial text."""
+    thread = changed_thread(event, state)
+    run = end_entry(event, end, _author(event, thread), _tools_parked(end, thread, state, earlier))
+    run = structs.replace(
+        run, message=_number(end, thread), caveat=caveat_of(event, state), private=_private(end)
+    )
+    if not end.text:
+        return run
+    answer = answer_entry(event, end, state, tab=tab)
+    why = f"incomplete: {structs.replace(run, caveat='').line}"
+    return structs.replace(answer, incomplete=why, mark=run.mark, tone=run.tone)
+
+
+def end_entry(
+    event: Event, end: RunFailed | RunCancelled, author: str, parked: Sequence[str] = ()
+) -> RunEntry:
+    """Return how the run for a message of this author ended; `parked` are its waiting tools."""
+    why = end.reason if isinstance(end, RunCancelled) else short_error(end.error)
+    seq, by, at = event.seq, visible_line(event.told.by), event.told.at
+    work = f"{AGENT}'s work for {author}"
+    if parked and can_resume(end):
+        verb = f"was {parked_with(parked)}"
+        return RunEntry(seq, end.message, at, PARKED_MARK, Tone.ASKS, work, verb, by, _line(why))
+    if isinstance(end, RunFailed):
+        verb, why = f"could not answer {author}", f"{_where(end.stage)}{why}"
+        return RunEntry(seq, end.message, at, "✗", Tone.BAD, AGENT, verb, by, _line(why))
+    verb = "was stopped"
+    if why.startswith("stopped by "):
+        verb, why = f"was {visible_line(why)}", ""
+    return RunEntry(seq, end.message, at, "■", Tone.QUIET, work, verb, by, _line(why))
+
+
+def _line(text: str) -> str:
+    return quoted_line(text)
+
+
+def _where(stage: Stage) -> str:
+    return "" if stage in ("agent", "lost") else f"{stage_name(stage)} failed: "
+
+
+def _tools_parked(
+    end: RunFailed | RunCancelled,
+    thread: MessageThread | None,
+    state: RoomState,
+    earlier: Earlier | None,
+) -> list[str]:
+    """Return the tools that wait for an answer after the end of a run."""
+    if earlier is not None:
+        calls = [call for call, message in earlier.parked.items() if message == end.message]
+    else:
+        calls = list(thread.parked) if thread is not None else []
+    known = (state.proposals.get(call) for call in calls)
+    return [call.tool if call is not None else "a tool call" for call in known]
+
+
+def _decided(event: Event, decision: DecisionMade, state: RoomState) -> RunEntry:
+    thread = changed_thread(event, state)
+    is_silent = decision.decision == "ignore"
+    author = _author(event, thread)
+    verb = "stayed silent" if is_silent else f"answers {visible_line(decision.receiver or author)}"
+    return RunEntry(
+        event.seq,
+        _number(decision, thread),
+        event.told.at,
+        "○" if is_silent else "●",
+        Tone.QUIET if is_silent else Tone.GOOD,
+        AGENT,
+        verb,
+        visible_line(event.told.by),
+        _line(decision.reason or (NO_REASON if is_silent else "")),
+        "" if is_silent else _line(question_in(decision.query or "")),
+        caveat_of(event, state),
+        _private(decision),
+    )
+
+
+def run_of(thread: MessageThread, state: RoomState) -> RunEntry | None:
+    """Return how the work on a message ended without an answer; None if it did not."""
+    seq, at, by = thread.seq, thread.ended_at or thread.at, thread.handler
+    parked = [state.proposals[call].tool for call in thread.parked if call in state.proposals]
+    author = visible_line(thread.author)
+    match thread.phase:
+        case Phase.IGNORED if thread.decision is not None:
+            return _decided(Event(seq, at, by, thread.decision), thread.decision, state)
+        case Phase.FAILED if thread.error is not None:
+            return end_entry(Event(seq, at, by, thread.error), thread.error, author, parked)
+        case Phase.CANCELLED:
+            end = thread.cancelled or RunCancelled(seq)
+            return end_entry(Event(seq, at, by, end), end, author, parked)
+    return None
+
+
+# -- tool calls
+
+
+def _asked(event: Event, asked: ApprovalRequested, state: RoomState) -> CallEntry:
+    given = arguments_line(asked.arguments, withheld=asked.withheld)
+    return CallEntry(
+        event.seq,
+        _number(asked, changed_thread(event, state)),
+        event.told.at,
+        "▲",
+        Tone.ASKS,
+        quoted_line(f"{agent_path(asked.agent)} asks for {asked.tool}"),
+        event.seq,
+        visible_line(event.told.by),
+        given=_line(given),
+        effects=_line("; ".join(asked.effects)),
+        caveat=caveat_of(event, state),
+        private=_private(asked),
+    )
+
+
+def _resolved(event: Event, resolved: ApprovalResolved, state: RoomState) -> CallEntry:
+    call = state.proposals.get(resolved.approval)
+    mark, tone, text = resolution(resolved, call, event.told.by)
+    return CallEntry(
+        event.seq,
+        _number(resolved, changed_thread(event, state)),
+        event.told.at,
+        mark,
+        tone,
+        text,
+        call.seq if call is not None else 0,
+        visible_line(event.told.by),
+        _line(resolved.reason or ""),
+        outcome=resolved.outcome,
+        caveat=caveat_of(event, state),
+        private=_private(resolved),
+    )
+
+
+def resolution(
+    resolved: ApprovalResolved, call: ToolApproval | None, by: str
+) -> tuple[str, Tone, str]:
+    """Return mark, tone and wording of how a tool call was answered."""
+    tool = call.tool if call is not None else "a tool call"
+    who = "" if resolved.how else f" by {by}"
+    match resolved.outcome:
+        case "approved" if is_summary(resolved, tool):
+            mark, tone, text = SUMMARY_MARK, Tone.QUIET, allowed(resolved, tool, by)
+        case "approved" if tool == ANSWER_SERVER:
+            mark, tone, text = "✓", Tone.GOOD, f"{by} answered a tool server"
+        case "approved" if resolved.how == "own":
+            mark, tone, text = "!", Tone.BAD, allowed(resolved, tool, by)
+        case "approved":
+            mark, tone, text = "✓", Tone.GOOD, f"{allowed(resolved, tool, by)}{who}"
+        case "denied":
+            mark, tone, text = "✗", Tone.BAD, f"{denied(resolved, tool)}{who}"
+        case "parked":
+            mark, tone, text = PARKED_MARK, Tone.ASKS, f"parked {tool}"
+        case _:
+            mark, tone, text = "…", Tone.QUIET, f"unanswered {tool}"
+    return mark, tone, quoted_line(text)
+
+
+# -- notices
+
+
+def _notice(event: Event, state: RoomState, earlier: Earlier) -> NoticeEntry | None:
+    told, caution = event.told, caveat_of(event, state)
+    before = earlier if told is event else Earlier()
+    if before.restarts.is_return(told) and not caution:
+        return None
+    thread = changed_thread(event, state) if isinstance(told.body, ChangeBody) else None
+    message = thread.seq if thread is not None else getattr(told.body, "message", 0)
+    line, counts = _announced(told, before, thread), has_effect(event, state)
+    if line is None and (counts or not caution):
+        return None
+    mark, text = line or ("⚠", f"entry {event.seq:,} has no effect")
+    if line is not None and not counts:
+        mark, text = "⚠", _without_effect(told, text, message)
+    is_new_host = isinstance(told.body, HostStarted) and before.host not in ("", told.body.host)
+    return NoticeEntry(
+        event.at,
+        mark,
+        with_caveat(text, caution),
+        message=thread.seq if thread is not None else 0,
+        moves=before.moves(told) if not caution else (),
+        quote=_excerpt(thread) if isinstance(told.body, ReactionChanged) else "",
+        sets_off=counts and is_new_host,
+        seq=event.seq,
+    )
+
+
+def _excerpt(thread: MessageThread | None) -> str:
+    if thread is None or thread.is_deleted:
+        return ""
+    text = quoted_line(thread.text)
+    return (
+        f"{visible_line(thread.author)}: {text if len(text) <= EXCERPT else f'{text[:EXCERPT]}…'}"
+    )
+
+
+def _without_effect(told: Event, text: str, message: int) -> str:
+    """Word a change that does not count, without the content of a forged one."""
+    if isinstance(told.body, ChangeBody):
+        return f"{visible_line(told.by)} tried to change message {message}, without effect"
+    return f"without effect: {text}"
+
+
+def unreadable_line(first: int, last: int, why: str) -> str:
+    """Say which entries of a log can't be read, and why."""
+    which = f"entry {first:,}" if first == last else f"entries {first:,} to {last:,}"
+    return f"{which} can't be read: {visible_line(why)}"
+
+
+def _announced(
+    told: Event, before: Earlier, thread: MessageThread | None
+) -> tuple[str, str] | None:
+    match told.body:
+        case MessageEdited() if thread is not None and thread.is_deleted:
+            return "✎", f"{visible_line(told.by)} edited message {thread.seq}, which is deleted"
+        case UnreadableEvent(why=why):
+            return "⚠", unreadable_line(told.seq, told.seq, why)
+        case HostStarted(host=host) as started if before.host not in ("", host):
+            return "◇", f"{visible_line(host)} hosts now{copied_from(started)}"
+        case HostStarted(host=host) if before.restarts.is_restart(told):
+            return "◇", f"{visible_line(host)} is hosting again"
+    return announcement(told, before.devices, thread.seq if thread is not None else 0)
