@@ -75,7 +75,7 @@ class Alerts:
 
 
 def desktop_sequence(desktop: Desktop, text: str) -> str:
-    """Return what makes a terminal show a notification; empty for none.
+    """Return the sequence by which a terminal shows a notification; empty for none.
 
     In some terminals OSC 9 and a number is a command ("4;1;50" shows progress, "6;macro" types), so
     the text begins with a word and has no semicolon.
@@ -90,7 +90,7 @@ def desktop_sequence(desktop: Desktop, text: str) -> str:
 
 
 def through_tmux(sequence: str) -> str:
-    """Return what makes tmux pass a sequence on to its terminal."""
+    """Return the wrapper by which tmux passes a sequence on to its terminal."""
     doubled = sequence.replace("\x1b", "\x1b\x1b")
     return f"\x1bPtmux;{doubled}{_END}"
 

@@ -199,7 +199,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
             await self.open(self._opening)
 
     def _report_keys(self) -> None:
-        """Show what is wrong with the person's keys."""
+        """Show the problems with the person's keys."""
         problems = self.keymap.problems
         if problems:
             rest = len(problems) - LISTED
@@ -225,7 +225,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
 
     @contextmanager
     def batch_update(self) -> Iterator[None]:
-        """Draw nothing meanwhile, unless the app starts: its first screen appears at once.
+        """Draw nothing meanwhile, unless the app starts: its first screen appears immediately.
 
         Textual would lay out and draw that screen, and drop the result.
         """
@@ -233,14 +233,14 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
             yield
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
-        """Write to the terminal only what changes on it."""
+        """Write only the changes to the terminal."""
         if isinstance(renderable, LayoutUpdate | ChopsUpdate):
             super()._display(screen, Changes(renderable, self._frame))
         else:
             super()._display(screen, renderable)
 
     def on_resize(self) -> None:
-        """Draw everything anew: the terminal may have moved or lost what it showed.
+        """Draw everything again: the terminal may have moved or lost its content.
 
         Textual draws nothing if the size is the same again by the time it looks.
         """
@@ -249,7 +249,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
             self.refresh()
 
     def action_redraw(self) -> None:
-        """Draw everything anew, after another program wrote to the terminal."""
+        """Draw everything again, after another program wrote to the terminal."""
         self._frame.forget()
         self.refresh(layout=True)
 
@@ -287,7 +287,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
             visible(message), title=title, severity=severity, timeout=timeout, markup=False
         )
 
-    # Lobby, sessions and replays are imported when they are shown, as most of what they show is of
+    # Lobby, sessions and replays are imported when they are shown, as most of their content is of
     # no use in a room. Textual finds the handlers of their messages by name.
 
     async def on_lobby_screen_chosen(self, message: "LobbyScreen.Chosen") -> None:
@@ -364,7 +364,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
     async def _ask(self, question: Question, room: OpenRoom, error: str) -> None:
         """Ask whether to enter in another way; otherwise show why the first failed."""
 
-        async def act(agreed: bool | None) -> None:  # noqa: FBT001 - what the dialog returns
+        async def act(agreed: bool | None) -> None:  # noqa: FBT001 - the dialog's result
             if agreed:
                 draft = room.screen.draft
                 await self.rooms.remove(room)
@@ -436,7 +436,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         await self._end_replay(message.screen, message.text)
 
     async def _end_replay(self, screen: Screen[None], error: str = "") -> None:
-        """Remove a replay and what stands above it; exit if the app was started for it."""
+        """Remove a replay and the screens above it; exit if the app was started for it."""
         if self.screen_stack[1:2] == [screen]:
             self._fail(error) if error else self.exit()
             return
@@ -448,7 +448,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
     # Changing rooms
 
     async def action_rooms(self) -> None:
-        """Let the person pick an open room, or the lobby; go back to the only room at once."""
+        """Let the person pick an open room, or the lobby; go back to the only room directly."""
         if isinstance(self.screen, Dialog):
             return
         if not len(self.rooms):
@@ -597,7 +597,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
             self._taken_back()
 
     def _taken_back(self) -> None:
-        """Draw everything anew, show what was held back, and let no key typed before answer."""
+        """Draw everything again, show the held events, and let no key typed before answer."""
         self.action_redraw()
         if isinstance(self.screen, Dialog | RoomScreen):
             self.screen.arm()
@@ -613,7 +613,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         return driver if isinstance(driver, HangupDriver) and driver.is_lent else None
 
     def quit_unattended(self, reason: str) -> None:
-        """Quit for a signal; an open editor is ended first, and what it has saved is the draft."""
+        """Quit for a signal; an open editor is ended first, and its saved text is the draft."""
         if self._editor.is_open:
             self.run_worker(self._end_editor_and_quit(reason), group="signal")
         else:
@@ -663,7 +663,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
             self._move(room, self._change_members(room, room.joined, way, reason))
 
     def _move(self, room: OpenRoom, moving: Coroutine[None, None, None]) -> None:
-        """Run what ends with another screen instead of the room's, unless such runs already."""
+        """Run a step that ends with another screen than the room's, unless one runs already."""
 
         async def move() -> None:
             try:
@@ -686,7 +686,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
     ) -> None:
         try:
             await room.leave(reason, QUICK_GRACE)
-        except GenieError:  # what was not sent comes along; the rest is the next seat's to tell
+        except GenieError:  # unsent text comes along; the rest is the next seat's to tell
             logger.warning("the seat could not be given back in good order", exc_info=True)
         opening = way(joined)
         self._opening = None
@@ -764,7 +764,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         self._show_counts()
 
     def _show_counts(self) -> None:
-        """Show what waits in all rooms: in the terminal's title, the lobby, and the shown room."""
+        """Show the waiting items of all rooms, in the title, the lobby, and the shown room."""
         if self._lobby is not None and self._lobby.is_running:
             self._lobby.show_open()
         if not len(self.rooms):

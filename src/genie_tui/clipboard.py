@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 
 def copy(widget: Widget, text: str, what: str = "") -> None:
-    """Copy a text from a widget or a screen to the clipboard, and say how much it is, and what."""
+    """Copy a text from a widget or a screen to the clipboard, and name its kind and length."""
     widget.app.copy_to_clipboard(text)
     copied = f"{what}: " if what else ""
     copied += counted(len(text), "character")

@@ -22,7 +22,7 @@ QUICK: Final = (
     ("rocket", "🚀"),
     ("sad", "😢"),
 )
-"""What people react with most."""
+"""The most frequent reactions."""
 
 _BLOCKS: Final = (
     range(0x1F600, 0x1F650),

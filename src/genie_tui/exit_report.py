@@ -24,7 +24,7 @@ class ExitReport:
 
     `waiting` counts this person's unanswered tool calls. `copy` is the folder's name if it is a
     copy of another member's room, otherwise empty. `saved_to` is the folder, and `draft` the start
-    of the draft saved there. `elsewhere` is where to find what the room's disk refused.
+    of the draft saved there. `elsewhere` is the place of the texts that the room's disk refused.
     `dropped`: nothing was said in the room, so it was removed.
     """
 
@@ -69,7 +69,7 @@ class ExitReport:
 
 
 def exit_lines(reports: Iterable[ExitReport]) -> Iterator[str]:
-    """Return the lines for the terminal, room by room: how it was left, what else, how to return.
+    """Yield the lines for the terminal, room by room: its end, notes, the way to return.
 
     A room with more than one line stands apart.
     """

@@ -42,7 +42,7 @@ class EditorFailed(GenieError):
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """What came back from an editor.
+    """The result of an editor.
 
     `text` is the new text, None if there is none. `problem` says why there is none, `saved` is the
     text that an editor had written before it failed.
@@ -70,7 +70,7 @@ def editor_command(env: Mapping[str, str]) -> list[str]:
 
 
 class DraftFile:
-    """A private file with a text, in a private folder for it and what an editor puts beside it.
+    """A private file with a text, in a private folder for it and an editor's other files.
 
     Blocks, so call it off the event loop. Raises `OSError` if the file can't be made.
     """
@@ -90,10 +90,10 @@ class DraftFile:
             raise
 
     def edited(self, code: int, *, ended: bool) -> Edited:
-        """Return what an editor that ended with `code` has written, and remove the folder.
+        """Return the text of an editor that ended with `code`, and remove the folder.
 
-        What it had saved counts also if this program `ended` it. After a failure, the folder is
-        kept if there is more in it, as editors rescue there what was not saved.
+        Its saved text counts also if this program `ended` it. After a failure, the folder is kept
+        if there is more in it, as editors rescue unsaved text there.
         """
         try:
             text = self._read()
@@ -193,7 +193,7 @@ class ExternalEditor:
     async def end(self) -> None:
         """End the editor, if one is open, and wait until its text is back.
 
-        It gets the signal of a closed terminal first, at which editors rescue what is not saved.
+        It gets the signal of a closed terminal first, at which editors rescue unsaved text.
         """
         self._ended = True
         for number in (signal.SIGHUP, signal.SIGKILL):

@@ -1,4 +1,4 @@
-"""The first start: ask once for a name, for what answers, and for a workspace."""
+"""The first start: ask once for a name, for an assistant, and for a workspace."""
 
 import asyncio
 import signal
@@ -47,7 +47,7 @@ Offers: TypeAlias = "Sequence[ProgramOffer | ModelOffer]"
 
 
 class FirstStartApp(KeyedApp[bool]):
-    """Asks for what a new person may want to set; returns whether anything was saved.
+    """Asks for the settings of a new person; returns whether anything was saved.
 
     Esc skips it, and it does not come again; None if the person quits or the terminal is gone.
     `offers` finds the agents and models that could answer.
@@ -127,7 +127,7 @@ class FirstStartApp(KeyedApp[bool]):
             self.screen.focus_previous()
 
     async def action_save(self) -> None:
-        """Save what is set, and start; show what is wrong instead, if anything is."""
+        """Save the settings, and start; show a mistake instead, if there is one."""
         try:
             await asyncio.to_thread(save, self._source, self._locations, self._wanted())
         except GenieError as error:
@@ -184,7 +184,7 @@ class FirstStartApp(KeyedApp[bool]):
 
 
 def save(source: SettingsSource, locations: Locations, wanted: Mapping[str, str]) -> None:
-    """Write what is set into the settings; `wanted` has a name and a workspace at least. Blocks.
+    """Write the choices into the settings; `wanted` has a name and a workspace at least. Blocks.
 
     Raises:
         GenieError: a value is not valid, or the file can't be written; nothing is changed.

@@ -11,8 +11,8 @@ class ForegroundJob:
     """A program that has the terminal, in a process group of its own.
 
     Keys that send signals, such as ctrl+c and ctrl+z, reach its group alone. If it stops, it
-    continues at once, since no key could bring it back. `terminal` is a file descriptor; without
-    job control there, the program just runs. Starting it raises `OSError`.
+    continues immediately, since no key could bring it back. `terminal` is a file descriptor;
+    without job control there, the program just runs. Starting it raises `OSError`.
     """
 
     def __init__(self, command: Sequence[str], terminal: int) -> None:

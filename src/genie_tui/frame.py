@@ -1,4 +1,4 @@
-"""Write to the terminal only what changes on it.
+"""Write only the changes to the terminal.
 
 Textual draws a widget's region again as a whole, and resets the colours after each piece of text: a
 message in a room costs some 20 kB that way, and a streamed answer hundreds. A `Frame` remembers the
@@ -7,8 +7,8 @@ move the cursor, SGR changes colours). Where it is shorter, rows scroll first, a
 (DECSTBM, IND and RI of the VT100): most of a conversation then stays as it is.
 
 Terminals disagree about the width of some characters. A row that has or had one is written as a
-whole, such a character over spaces, and what follows it at its own column. So the rest of the row is
-right whatever the terminal makes of it.
+whole, such a character over spaces, and the text after it at its own column. So the rest of the row
+is right in every terminal.
 """
 
 from collections import defaultdict
@@ -27,7 +27,7 @@ from textual.geometry import Size
 from textual.strip import Strip
 
 _CONTINUED: Final = ""
-"""The text of a cell that belongs to what starts in a cell before it."""
+"""The text of a cell that belongs to a character that starts in a cell before it."""
 
 _GAP: Final = 4
 """Unchanged cells at most that are written again: a sequence that skips them is not shorter."""
@@ -36,7 +36,7 @@ _WORTH_SCROLLING: Final = 400
 """Characters from which it is tried whether less is written after scrolling."""
 
 _PIECE: Final = 16
-"""Cells that are looked for in other rows, to find what moved."""
+"""Cells that are looked for in other rows, to find moved rows."""
 
 _JOINER: Final = "\u200d"
 _EMOJI_SELECTOR: Final = "\ufe0f"
@@ -76,7 +76,7 @@ class Frame:
         self._rows = {}
 
     def changes(self, update: LayoutUpdate | ChopsUpdate, console: Console) -> str:
-        """Return what to write for an update of the screen, and remember it as written."""
+        """Return the output for an update of the screen, and remember it as written."""
         if isinstance(update, LayoutUpdate) and self._size != update.region.size:
             self._size = update.region.size
             self.forget()
@@ -98,7 +98,7 @@ class Frame:
 
 
 class Changes(CompositorUpdate):
-    """An update of the screen that writes only what differs from a frame."""
+    """An update of the screen that writes only the differences from a frame."""
 
     def __init__(self, update: LayoutUpdate | ChopsUpdate, frame: Frame) -> None:
         self._update = update
@@ -131,7 +131,7 @@ class _Scroll(NamedTuple):
 
 
 def _scroll(before: _Rows, changed: _Rows) -> _Scroll | None:
-    """Return how most of what changed has moved, if it has."""
+    """Return the movement of most changes, if it has."""
     places: defaultdict[tuple[int, tuple[_Cell | None, ...]], list[int]] = defaultdict(list)
     for y, row in before.items():
         for place in _pieces_of(row):
@@ -157,7 +157,7 @@ def _pieces_of(row: _Row) -> Iterator[tuple[int, tuple[_Cell | None, ...]]]:
 
 
 def _written(before: _Rows, after: _Rows) -> str:
-    """Return what turns rows into others."""
+    """Return the output that turns rows into others."""
     writer = _Writer()
     for y, row in after.items():
         writer.write(y, before.get(y, []), row)
@@ -173,7 +173,7 @@ class _Writer:
         self._drawn = _PLAIN
 
     def write(self, y: int, before: _Row, after: _Row) -> None:
-        """Write what differs in a row."""
+        """Write the differences in a row."""
         written = 0
         for x, (text, drawn) in _to_write(before, after):
             if x < written:
@@ -221,7 +221,7 @@ class _Writer:
         end = _end_of_disputed(row, x)
         text = "".join([cell[0] for cell in row[x:end] if cell is not None])
         spaces = [*takewhile(lambda cell: cell == (" ", _on_space(self._drawn)), row[end:])]
-        # A joiner at the end of the text would also join what follows.
+        # A joiner at the end of the text would also join the next text.
         self._out.append(f"{' ' * (end - x + len(spaces))}\x1b[{x + 1}G{text.rstrip(_JOINER)}")
         self._at = (-1, -1)
         return end + len(spaces)
@@ -280,7 +280,7 @@ def _put(row: _Row, x: int, strip: Strip, colours: ColorSystem) -> None:
 def _add(marks: str, cells: _Row) -> None:
     """Add characters without a width to the last text of a piece.
 
-    At the start of a piece they go: they would change what another widget drew.
+    At the start of a piece they go: they would change another widget's text.
     """
     last = next((x for x in reversed(range(len(cells))) if not _continues(cells, x)), None)
     if marks and last is not None and (cell := cells[last]) is not None:
@@ -323,13 +323,13 @@ def _end_of_disputed(row: _Row, x: int) -> int:
 
 
 def _continues(row: _Row, x: int) -> bool:
-    """Whether a cell belongs to what starts in a cell before it."""
+    """Whether a cell belongs to a character that starts in a cell before it."""
     return x < len(row) and (cell := row[x]) is not None and cell[0] == _CONTINUED
 
 
 @lru_cache(maxsize=2_048)
 def _cells(text: str) -> tuple[str, Sequence[str]]:
-    """Return what of a text belongs to the cell before it, and the texts of its cells."""
+    """Return the part of a text that belongs to the cell before it, and the texts of its cells."""
     if text.isascii() and text.isprintable():
         return "", text
     first, *others = _characters(text)
@@ -337,7 +337,7 @@ def _cells(text: str) -> tuple[str, Sequence[str]]:
 
 
 def _characters(text: str) -> list[str]:
-    """Split a text into what is drawn as one; the first item has no width, and may be empty.
+    """Split a text into units that are drawn as one; the first item has no width, and may be empty.
 
     It has to agree with Rich, which laid the text out: a joiner takes the next character's width.
     """
@@ -361,8 +361,8 @@ def _has_disputed(row: _Row) -> bool:
 def _is_disputed(text: str) -> bool:
     """Whether terminals disagree about the width of a cell's text.
 
-    They do about sequences, about what has got another width in the course of time, about symbols
-    that may be drawn as emoji, and about pictures and flags, which they may know or not.
+    They do about sequences, about characters whose width has changed over time, about symbols that
+    may be drawn as emoji, and about pictures and flags, which they may know or not.
     """
     if text.isascii():
         return False
@@ -390,7 +390,7 @@ def _rendition(style: Style, colours: ColorSystem) -> _Rendition:
 
 @lru_cache(maxsize=4_096)
 def _parsed(sgr: str, link: str) -> _Rendition:
-    """Sort SGR parameters by what they set."""
+    """Sort SGR parameters by their effect."""
     codes = sgr.split(";")
     attributes: list[str] = []
     foreground = background = ""
@@ -414,7 +414,7 @@ def _parsed(sgr: str, link: str) -> _Rendition:
 
 @lru_cache(maxsize=4_096)
 def _on_space(drawn: _Rendition) -> _Rendition:
-    """Return what of a rendition a space shows."""
+    """Return the part of a rendition that a space shows."""
     if _ON_SPACES.isdisjoint(drawn.attributes.split(";")):
         return _Rendition(background=drawn.background, link=drawn.link)
     return drawn

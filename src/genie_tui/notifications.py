@@ -55,7 +55,7 @@ class Bell:
 
 
 def told_by(event: Event, title: str) -> str:
-    """Say in a line what an event that rings tells; not safe to show."""
+    """Describe an event that rings, in a line; not safe to show."""
     if isinstance(event.body, ApprovalRequested):
         return f"{title}: approve {event.body.tool}?"
     said = spoken_in(event)

@@ -56,7 +56,7 @@ class Onboarding:
         self._over = False
 
     async def offers(self) -> "list[ProgramOffer | ModelOffer]":
-        """Return what to offer, agents first; nothing if offers are off or something fails."""
+        """Return the offers, agents first; nothing if offers are off or something fails."""
         try:
             if self._over or not await asyncio.to_thread(self._is_wanted):
                 return []
@@ -66,7 +66,7 @@ class Onboarding:
         return await self.found()
 
     async def found(self) -> "list[ProgramOffer | ModelOffer]":
-        """Return what there is, agents first, also after an offer was turned down."""
+        """Return all offers, agents first, also after an offer was turned down."""
         # Imported when it is used, since each start makes an onboarding.
         from genie_core.assistant.known_programs import find_programs
         from genie_core.assistant.models.discover import discover

@@ -62,7 +62,7 @@ class PluginMissing(GenieError):
 
 
 def command_extension(name: str) -> Any:
-    """Import what a plugin adds to the commands.
+    """Import the object that a plugin adds to the commands.
 
     Raises:
         PluginMissing: the plugin is not installed.

@@ -1,4 +1,4 @@
-"""Quit: leave the open rooms, save what their disks refused, and show what has to be read."""
+"""Quit: leave the open rooms, save the texts that their disks refused, and show the receipts."""
 
 import asyncio
 import logging
@@ -96,8 +96,8 @@ class QuitFlow:
     def quit(self) -> None:
         """Quit for the person at the terminal; the second call waits for no agent.
 
-        Asks first whether to suspend a room for others, and where to save what no disk accepts.
-        The person may stay.
+        Asks first whether to suspend a room for others, and where to save refused texts. The person
+        may stay.
         """
         if isinstance(self._app.screen, ReceiptScreen):
             self._app.screen.end()
@@ -116,7 +116,7 @@ class QuitFlow:
                 room.joined.hurry()
 
     async def _leave(self, reason: str, grace: float | None) -> None:
-        """Leave the rooms, all at once, show a receipt if it has to be read, and exit."""
+        """Leave the rooms, side by side, show a receipt if it has to be read, and exit."""
         if rooms := self._rooms():
             await self._app.push_screen(leaving_screen(rooms))
             for room in rooms:
@@ -163,7 +163,7 @@ class QuitFlow:
     async def _complete(
         self, room: OpenRoom, report: ExitReport | None, problem: str
     ) -> tuple[ExitReport | None, str]:
-        """Save what the disk of a room that was left has refused, and add where it is."""
+        """Save the texts that the disk of a left room has refused, and add where it is."""
         if room.joined is not None:
             await self._rescue_the_rest(room)
         if report is None or room not in self._rescued:
@@ -194,7 +194,7 @@ class QuitFlow:
         self._leave_or_hurry("", None)
 
     async def may_leave(self, room: OpenRoom) -> bool:
-        """Ask what has to be asked before a room is left; False if the person stays."""
+        """Ask the questions before a room is left; False if the person stays."""
         joined = room.joined
         if joined is None:
             return True
@@ -209,7 +209,7 @@ class QuitFlow:
         return unsaved is None or await self._rescue(room, unsaved, can_stay=True)
 
     async def _rescue(self, room: OpenRoom, unsaved: UnsavedInput, *, can_stay: bool) -> bool:
-        """Ask where to save what no disk accepted, and save it; False if the person stays."""
+        """Ask where to save the refused texts, and save it; False if the person stays."""
         problem = ""
         while not self._unattended.is_set():
             match await self._put(UnsavedScreen(unsaved, can_stay=can_stay, problem=problem)):
@@ -285,7 +285,7 @@ def _is_gone(report: ExitReport | None) -> bool:
 
 
 def leaving_screen(rooms: Iterable[OpenRoom]) -> LeavingScreen:
-    """Return the screen that shows what still has to end before rooms are left."""
+    """Return the screen that shows the work that has to end before rooms are left."""
     rooms = tuple(rooms)
 
     def ending() -> ShutdownProgress | None:

@@ -73,7 +73,7 @@ class RoomFeed:
                 self._held.append(self._last)
 
     def start(self) -> None:
-        """Post the held events, and from now on every event at once.
+        """Post the held events, and from now on every event directly.
 
         The screen must have read the room's statuses and pending messages: reports about them are
         dropped here, as they may come from an earlier attempt to join.

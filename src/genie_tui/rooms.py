@@ -30,7 +30,7 @@ VIEW_TIMEOUT: Final = 5.0
 """Seconds for the disk to save a draft on leaving."""
 
 LOBBY: Final = "lobby"
-"""The Textual mode of the lobby and what stands above it."""
+"""The Textual mode of the lobby and the screens above it."""
 
 _numbers: Final = count(1)
 
@@ -77,7 +77,7 @@ class OpenRoom:
         return self.joined is not None and self.joined.hosting.invites is not None
 
     async def unsaved(self) -> UnsavedInput | None:
-        """Save drafts and unsent messages; return what the room's disk did not accept."""
+        """Save drafts and unsent messages; return the texts that the room's disk did not accept."""
         return None if await self._save_view() else self._unsaved()
 
     async def stop_opening(self) -> None:

@@ -1,6 +1,6 @@
 """Keep few lines of the screen in memory, and each only while it is shown.
 
-Textual makes a strip of every line of every widget and lets it remember what was made of it: its
+Textual makes a strip of every line of every widget and lets it remember everything made of it: its
 parts, and itself through each filter. Two of these memories have no use, and cost a room 20 MB in
 forty messages.
 """

@@ -1,6 +1,6 @@
 """Parse each piece of CSS once for a theme.
 
-Textual parses everything anew when a screen with CSS of its own is shown for the first time: 20 ms
+Textual parses everything again when a screen with CSS of its own is shown for the first time: 20 ms
 for each dialog, and several times before the first screen is painted.
 """
 
@@ -14,7 +14,7 @@ _SOURCES: Final = 1_024
 
 
 class KeepingStylesheet(Stylesheet):
-    """A stylesheet that keeps what it parsed until the theme changes."""
+    """A stylesheet that keeps the parsed one until the theme changes."""
 
     def __init__(self, variables: dict[str, str]) -> None:
         super().__init__(variables=variables)

@@ -50,10 +50,11 @@ logger = logging.getLogger(__name__)
 class HangupDriver(LinuxDriver):
     """Textual's driver for POSIX terminals; output to a terminal that is gone goes nowhere.
 
-    What is no text in the input is read as replacement characters. Keys typed before the start are
-    read as the same keys: the terminal has turned each enter into a line feed, which is `ctrl+j`. At the end of the input the
-    process gets the SIGHUP that the terminal may not have sent it. While the terminal `is_lent`,
-    `borrower` is the program that has it, and the driver writes nothing.
+    Invalid text in the input is read as replacement characters. Keys typed before the start are
+    read as the same keys: the terminal has turned each enter into a line feed, which is `ctrl+j`.
+    At the end of the input the process gets the SIGHUP that the terminal may not have sent it.
+    While the terminal `is_lent`, `borrower` is the program that has it, and the driver writes
+    nothing.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -79,7 +80,7 @@ class HangupDriver(LinuxDriver):
         self.is_lent = True
 
     def take_back(self) -> None:
-        """Set the terminal up again, whatever the other program left; input for it is dropped."""
+        """Set the terminal up again, also after another program; input for it is dropped."""
         self.borrower = None
         with suppress(termios.error):  # the terminal is gone
             termios.tcflow(self.fileno, termios.TCOON)
@@ -162,7 +163,7 @@ class TerminalWatch:
             os._exit(1)
 
     def _loss(self) -> str:
-        """Return what is gone; empty if nothing is."""
+        """Return the lost end; empty if nothing is."""
         if os.getppid() != self._parent:
             return "the process that started this one is gone"
         return "the terminal is gone" if _is_hung_up(self._descriptor) else ""
@@ -175,7 +176,7 @@ def hang_up() -> None:
 
 def _is_hung_up(descriptor: int) -> bool:
     poll = select.poll()
-    poll.register(descriptor, 0)  # what is asked for: nothing but the end, which is always told
+    poll.register(descriptor, 0)  # the requested events: nothing but the end, which is always told
     return any(event & (select.POLLHUP | select.POLLERR) for _, event in poll.poll(0))
 
 
@@ -237,7 +238,7 @@ class _Lossy:
 class TerminalSafe(LineFilter):
     """The second wall: no character that commands a terminal leaves in a rendered line.
 
-    What it meets has slipped past `visible`, and the line is laid out already: so it keeps the
+    Such a command has slipped past `visible`, and the line is laid out already: so it keeps the
     width of every segment rather than spelling anything out. Links are dropped when they hide
     something, since their address is written to the terminal too.
     """

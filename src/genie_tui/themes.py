@@ -84,7 +84,7 @@ LIGHT_AUTHORS: Final = (
     *("#2468d8", "#00807a", "#3c4600", "#8e0052"),
     *("#5a2fd0", "#c93f1c", "#10131a", "#86614e"),
 )
-"""The colours of names. Also with red or green blindness any two of them can be told apart."""
+"""The colours of names. Also with red or green blindness any two of them differ visibly."""
 
 
 def author_colours(*, dark: bool) -> dict[str, str]:
@@ -102,7 +102,7 @@ def selection_colours(variables: Mapping[str, str]) -> dict[str, str]:
     """The variables for text that is selected, such that it can be read in any theme.
 
     The defaults of Textual keep the colour of the text, or take that of the ground for it. Themes
-    in the terminal's own colours say what they need.
+    in the terminal's own colours name their needs.
     """
     try:
         ground = Color.parse(variables["primary"])
@@ -134,7 +134,7 @@ def _luminance(colour: Color) -> float:
 
 
 def theme_problem(wanted: str) -> str | None:
-    """Return what is wrong with a theme's name, or None."""
+    """Return the mistake in a theme's name, or None."""
     known = theme_names()
     if wanted in known:
         return None

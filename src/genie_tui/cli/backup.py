@@ -86,7 +86,7 @@ def _own_secrets(settings: Settings, locations: Locations) -> "OwnSecrets":
 
 
 def restored_lines(done: Restored) -> Iterator[str]:
-    """Tell what a restore did, in lines."""
+    """Describe a restore, in lines."""
     for each in done.sessions:
         yield f"restored: {each}"
     for each in (*done.files, *(f"the secret {name}" for name in done.secrets)):

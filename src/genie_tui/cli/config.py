@@ -1,4 +1,4 @@
-"""`genie-tui config`: look at the settings, change them, and find what is wrong with them."""
+"""`genie-tui config`: look at the settings, change them, and find their mistakes."""
 
 import argparse
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -37,7 +37,7 @@ from genie_tui.cli.output import safe_line
 from genie_tui.external_editor import editor_command
 
 COLUMN: Final = 44
-"""Where the origins begin, if what is before them leaves room."""
+"""Where the origins begin, if the text before them leaves room."""
 
 STARTER: Final = """\
 # What genie-tui does, as you like it. To see every setting with its value: genie-tui config show
@@ -80,7 +80,7 @@ def _show(source: SettingsSource, out: TextIO) -> int:
     reading = source.read()
     there = "" if source.file.exists() else " (not there)"
     out.write(f"# {safe_line(str(source.file))}{there}\n")
-    # A line keeps its spaces: only what a terminal would obey is spelt out.
+    # A line keeps its spaces: only control characters are spelt out.
     out.writelines(f"{_kept(line)}\n" for line in effective(reading))
     return 0
 
@@ -147,7 +147,7 @@ def _agents(reading: LoadedSettings) -> Iterator[str]:
 
 
 def _toml(value: Any) -> str:
-    """Format a value on one line, hiding what looks like a key."""
+    """Format a value on one line, hiding anything like a key."""
     import tomlkit
 
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""`genie-tui doctor`: check what a room needs before there is one, or with `--model` the models."""
+"""`genie-tui doctor`: check the needs of a room, or with `--model` the models."""
 
 import asyncio
 import logging
@@ -42,7 +42,7 @@ PROBE_BYTES: Final = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """One thing that was looked at; nothing is wrong about what is only absent."""
+    """One thing that was looked at; a part that is only absent is no problem."""
 
     what: str
     text: str
@@ -224,7 +224,7 @@ def _agents(settings: Settings, env: Mapping[str, str]) -> Iterator[CheckResult]
 def _servers(
     settings: Settings, locations: Locations, env: Mapping[str, str]
 ) -> Iterator[CheckResult]:
-    """Check what the assistant leaves out, and the servers in use; none is started or asked."""
+    """Check the omissions of the assistant, and the servers in use; none is started or asked."""
     from genie_core.assistant.agents import roles_of
     from genie_core.assistant.servers.errors import ServersFileError
     from genie_core.assistant.servers.launch import lacks
@@ -296,9 +296,9 @@ def port_is_free(port: int) -> bool:
 def check_models(
     settings: Settings, locations: Locations, env: Mapping[str, str], out: TextIO
 ) -> int:
-    """Ask each configured model and print what was found; returns 1 if one can't do its work.
+    """Ask each configured model and print the findings; returns 1 if one can't do its work.
 
-    Uses the person's stored secrets, and `env` for what is not stored.
+    Uses the person's stored secrets, and `env` for the others.
     """
     try:
         person = settings.name or default_name()
@@ -328,9 +328,9 @@ def check_models(
         "which is not in the times below",
     )
     out.flush()
-    logging.getLogger().addHandler(logging.NullHandler())  # what SDKs log is in what they raise
+    logging.getLogger().addHandler(logging.NullHandler())  # SDKs raise their logs, too
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the same goes for what they warn of
+        warnings.simplefilter("ignore")  # the same goes for their warnings
         findings = asyncio.run(_examine(subjects, keys))
     for finding in findings:
         said = finding.trouble or _abilities(finding)

@@ -44,7 +44,7 @@ def export_sessions(options: argparse.Namespace, locations: Locations, out: Text
     Raises:
         UnknownSession: there is no such session; then none is written.
         InTheWay: the file is there already.
-        NoForm: neither its name nor an option says what to write.
+        NoForm: neither its name nor an option names a format.
         NoFolder: there is no folder for it.
         NotAFolder: there are several sessions, and no folder for them.
         NoSuchPlace: this can't be a file.
@@ -159,9 +159,9 @@ def print_notes(notes: Iterable[str]) -> None:
 
 @contextmanager
 def opened_source(text: str, base: Path) -> Iterator[tuple[BinaryIO, str]]:
-    """What is to be read, from any place in it, and what to call it. Blocks.
+    """The input, readable from any place, and its name. Blocks.
 
-    What comes through a pipe is kept below `base` meanwhile.
+    Input from a pipe is kept below `base` meanwhile.
 
     Raises:
         NoSuchPlace: this names no file.
@@ -187,7 +187,7 @@ def opened_source(text: str, base: Path) -> Iterator[tuple[BinaryIO, str]]:
 
 @contextmanager
 def _kept(source: IO[bytes], base: Path) -> Iterator[BinaryIO]:
-    """Copy what comes through a pipe into an unnamed file."""
+    """Copy the input from a pipe into an unnamed file."""
     with disk_access("write in", base):
         make_private_folder(base)
         file = tempfile.TemporaryFile(dir=base)  # noqa: SIM115 - it is closed below

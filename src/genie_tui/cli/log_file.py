@@ -29,7 +29,8 @@ def log_to(file: Path) -> None:
     handler.setFormatter(
         DiscreetFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s", "%Y-%m-%d %H:%M:%S")
     )
-    # What the log's own disk does not take has no other place to go, least of all the screen.
+    # Records that the log's own disk does not take have no other place to go, least of all the
+    # screen.
     logging.raiseExceptions = False
     root = logging.getLogger()
     root.addHandler(handler)

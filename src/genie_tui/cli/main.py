@@ -1,7 +1,7 @@
 """Run a command of `genie-tui`; an error is one line on stderr.
 
 Importing this module is cheap: a command's modules are imported when it runs, so that `--version`
-and `--help` answer at once and a guest never loads an engine.
+and `--help` answer immediately and a guest never loads an engine.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """The options of every command, and one clear line for a command line that can't be understood.
 
-Importing this module is cheap: none of what a command works with is loaded here.
+Importing this module is cheap: nothing that a command works with is loaded here.
 """
 
 import argparse
@@ -208,7 +208,7 @@ class CommandParser(argparse.ArgumentParser):
         return add
 
     def error(self, message: str) -> NoReturn:
-        """Print what is wrong and exit with code 2."""
+        """Print the problem and exit with code 2."""
         self.exit(2, f"genie-tui: {safe_line(message)} (see {self.prog} --help)\n")
 
 
@@ -366,7 +366,7 @@ _SETTINGS: Final = {
         ),
     ),
 }
-"""The settings with an option of their own: the option, what its value is called, and the help."""
+"""The settings with an option of their own: the option, the name of its value, and the help."""
 
 
 def add_settings(
@@ -374,7 +374,7 @@ def add_settings(
 ) -> None:
     """Add the options for the settings that a command uses.
 
-    A command's own defaults would overwrite what was given before its name, so it has none.
+    A command's own defaults would overwrite options before its name, so it has none.
     """
     for title, settings in _SETTINGS.items():
         group = parser.add_argument_group(title)

@@ -46,7 +46,7 @@ def run_replay(
     out: TextIO,
     problems: TextIO,
 ) -> int:
-    """Do what was asked for; returns the exit code.
+    """Carry out the command; returns the exit code.
 
     Raises:
         StorageError: there is no such room, several are meant, or it can't be read.
@@ -102,7 +102,7 @@ def find_id(sessions: Path, wanted: str) -> str:
 def write_text(
     sessions: Path, id_: str, options: argparse.Namespace, out: TextIO, problems: TextIO
 ) -> int:
-    """Write the room as text, at once or at its recorded pace."""
+    """Write the room as text, in one go or at its recorded pace."""
     from genie_core.sessions.errors import NoSuchEvent
     from genie_core.sessions.replay.player import open_recording
     from genie_tui.cli.plain.log import lines

@@ -56,7 +56,7 @@ def _list(
     env: Mapping[str, str],
     out: TextIO,
 ) -> None:
-    """List the servers, each with what keeps it from starting; none is started."""
+    """List the servers, each with the obstacle to its start; none is started."""
     from genie_core.assistant.servers.launch import lacks
     from genie_core.assistant.servers.login import LoginStore, can_log_in
 

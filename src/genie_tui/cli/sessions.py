@@ -268,7 +268,7 @@ def _state(entry: ListedSession) -> str:
 
 
 def show(options: argparse.Namespace, sessions: Sessions) -> int:
-    """Write what is known of one room; errors as `Catalog.find`, and `DiskFailure`."""
+    """Write the metadata of one room; errors as `Catalog.find`, and `DiskFailure`."""
     saved = sessions.catalog.find(options.id)
     if not options.json:
         sessions.out.writelines(f"{line}\n" for line in described(saved, options.last))
@@ -304,7 +304,7 @@ def described(saved: SavedSession, last: int) -> Iterator[str]:
 
 
 def details(saved: SavedSession, last: int) -> dict[str, Any]:
-    """Return what `show --json` adds to the list's object. Reads as `described` does."""
+    """Return the fields that `show --json` adds to the list's object. Reads as `described` does."""
     with saved.reader() as log:
         state, problems, lines = log.state(), log.problems, last_spoken(log, last)
     return {
@@ -351,7 +351,7 @@ def _kind(saved: SavedSession) -> str:
 
 
 def search(options: argparse.Namespace, sessions: Sessions) -> int:
-    """Write what is found in all sessions, the best first.
+    """Write the hits of all sessions, the best first.
 
     Raises:
         NothingFound: there is nothing.
@@ -550,7 +550,7 @@ def _repaired(found: Checkup, sessions: Sessions) -> Checkup:
 
 
 def salvage_room(options: argparse.Namespace, sessions: Sessions) -> int:
-    """Put a room together from what is left of it, and report; errors as `salvage`."""
+    """Put a room together from its remains, and report; errors as `salvage`."""
     from genie_core.sessions.salvage import salvage, salvage_into
 
     catalog = sessions.catalog
@@ -626,6 +626,6 @@ def run_sessions(
     problems: TextIO,
 ) -> int:
     """Run a sessions command; returns the exit code. Errors are `GenieError`s of the parts."""
-    # What the parts have to say they write themselves; other lines would stand between theirs.
+    # The parts write their own messages; other lines would stand between theirs.
     logging.getLogger("genie_core").addHandler(logging.NullHandler())
     return _PARTS[options.part](options, Sessions(settings, locations, given, out, problems))

@@ -47,7 +47,7 @@ PATIENCE: Final = 5.0
 """Seconds that leftover tasks and threads get once the room is saved and the screen restored."""
 
 PRINTING: Final = 60.0
-"""Seconds for a terminal that is paused, where it has to take what a person wrote."""
+"""Seconds for a terminal that is paused, where it has to take the person's text."""
 
 
 def start(
@@ -58,7 +58,7 @@ def start(
 ) -> int:
     """Run the app until it ends; returns the exit code.
 
-    Raises a `GenieError` for what can be known to be wrong before anything is on the screen.
+    Raises a `GenieError` for mistakes that show before anything is on the screen.
     """
     problem = terminal_problem()
     if problem:
@@ -139,8 +139,8 @@ def check_assistant(
     """Raise the `GenieError` that the assistant would fail with in the room to open.
 
     A guest has none, and a recording needs none. Where no room is named, a missing key or program
-    is no reason to show nothing at all: the settings are there to be changed, and a room tells what
-    is missing.
+    is no reason to show nothing at all: the settings are there to be changed, and a room names
+    missing ones.
     """
     if isinstance(opening, ReplayRoom) or (isinstance(opening, JoinRoom) and opening.guest):
         return
@@ -183,7 +183,7 @@ def _end_in(seconds: float, code: int) -> None:
 
 
 class _SignalledApp(GenieApp):
-    """The app, ending in good order also when it is told to from outside."""
+    """The app, ending in good order also on a signal."""
 
     _hung_up = False
 

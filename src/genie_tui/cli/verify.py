@@ -1,4 +1,4 @@
-"""`genie-tui verify`: prove who signed what in a session or an exported file."""
+"""`genie-tui verify`: prove the signatures of a session or an exported file."""
 
 import argparse
 import tempfile

@@ -1,1 +1,1 @@
-"""The commands of the app and of a room: what they are called, how they are typed, and what runs them."""
+"""The commands of the app and of a room: their names, their syntax, and the code that runs them."""

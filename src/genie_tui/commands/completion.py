@@ -147,7 +147,7 @@ def prompt_completions(controls: EngineControls | None) -> Words:
 
 
 def prompt_help(context: RoomContext) -> list[tuple[str, str]]:
-    """Return how the prompts of tool servers are typed, and what they are for; safe to show."""
+    """Return the prompts of tool servers as people type them, and their purpose; safe to show."""
     joined = context.open_room
     controls = joined.engine.controls if joined is not None else None
     prompts = controls.prompts if controls is not None else ()

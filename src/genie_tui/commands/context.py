@@ -46,10 +46,10 @@ class RoomNotOpen(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """What the next message is for: a reply to `reply_to`, or a new text for `editing`; 0 if not.
+    """The next message: a reply to `reply_to`, a new text for `editing`; 0 if not.
 
-    With `to`, it is a private message to that member. `draft` is what stood in the composer before
-    an edit.
+    With `to`, it is a private message to that member. `draft` is the composer's text before an
+    edit.
     """
 
     reply_to: int = 0
@@ -61,11 +61,11 @@ class Purpose:
 class RoomContext:
     """A room's screen with its widgets, and the joined room once it is open.
 
-    `reopen` leaves the room and enters it, or another one, as a request says. `came_from` is the widget that had the focus
-    before a command moved it; `purpose` is what the next message is for;
-    `invite_asked` are the terms of an invite that the host was asked for;
-    `away_since` is the time when the connection to the host was lost. `submitted_early` is the
-    input that was submitted before the room was open, in order.
+    `reopen` leaves the room and enters it, or another one, as a request says. `came_from` is the
+    widget that had the focus before a command moved it; `purpose` is that of the next message;
+    `invite_asked` are the terms of an invite that the host was asked for; `away_since` is the time
+    when the connection to the host was lost. `submitted_early` is the input that was submitted
+    before the room was open, in order.
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class RoomContext:
         self.panel.label(Tab.APPROVALS).show_count(waiting)
 
     def give_back(self, draft: str) -> None:
-        """Make a text the draft again; what was written meanwhile goes to the history."""
+        """Make a text the draft again; text from meanwhile goes to the history."""
         if self.composer.draft:
             self.composer.remember(self.composer.draft)
         self.composer.draft = draft

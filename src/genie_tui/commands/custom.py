@@ -40,14 +40,14 @@ class CustomCommands:
 
     @property
     def words(self) -> Words:
-        """The names for completion, each with what it does."""
+        """The names for completion, each with its effect."""
         if not self._is_fresh and (controls := self._controls) is not None:
             self._is_fresh = True
             self._context.start(self._take(controls), "custom commands")
         return [(each.name, visible_line(each.about)) for each in self._commands.values()]
 
     async def help(self) -> list[tuple[str, str]]:
-        """Return what can be typed, and what it does."""
+        """Return the commands and their effects."""
         if (controls := self._controls) is not None:
             await self._read(controls)
         return [

@@ -80,7 +80,7 @@ async def submit(context: RoomContext, custom: CustomCommands, text: str) -> Non
 
 
 async def submit_early(context: RoomContext, custom: CustomCommands) -> None:
-    """Send what was submitted before the room was open, in the same order."""
+    """Send the texts submitted before the room was open, in the same order."""
     early, context.submitted_early = context.submitted_early, []
     for text in early:
         await submit(context, custom, text)

@@ -1,4 +1,4 @@
-"""The file in which a person gives actions other keys, and what is wrong with it.
+"""The file in which a person gives actions other keys, and its mistakes.
 
 It is TOML: a table for each context, in it each action with its key, or a list of keys, or an empty
 list for none. A line that can't be used is reported, and its action keeps its keys.
@@ -76,7 +76,7 @@ def read_keymap(preset: Preset, file: Path) -> Keymap:
 
 
 def preset_keys(preset: Preset) -> dict[str, tuple[str, ...]]:
-    """Return what a preset changes, by action."""
+    """Return the changes of a preset, by action."""
     if preset == "default":
         return {}
     return {
@@ -129,14 +129,14 @@ def _place(action: Action) -> str:
 
 
 def _read(file: Path) -> dict[str, Any]:
-    """Read a file. Raises `OSError`, or `ValueError` with what is wrong."""
+    """Read a file. Raises `OSError`, or `ValueError` with the mistake."""
     try:
         return tomllib.loads(decode_text(read_file(file)))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ValueError(f"it is not valid TOML: {error}") from None
 
 
-# What the file says
+# The content of the file
 
 _WAYS_BACK: Final = frozenset({"back", "go-back", "later", "close", "stay", "skip", "leave"})
 """Names of actions that leave a screen, a dialog or a card."""
@@ -145,7 +145,7 @@ _WAYS_BACK: Final = frozenset({"back", "go-back", "later", "close", "stay", "ski
 def _changes(
     written: Mapping[str, Any], problems: list[str]
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the keys of each action that the file names; report what can't be used."""
+    """Yield the keys of each action that the file names; report unusable lines."""
     contexts = {scope.context: scope for scope in Scope}
     for context, actions in written.items():
         scope = contexts.get(context)

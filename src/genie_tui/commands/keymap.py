@@ -60,7 +60,7 @@ class Keymap:
         return {key: each for each in self.actions(scope) if each.run for key in each.keys}
 
     def text(self, scope: Scope, name: str) -> str:
-        """How to run an action, for a sentence: its first key, otherwise what to type or to find."""
+        """Name the way to an action, for a sentence: its first key, else its command or label."""
         action = self.named(scope, name)
         return spell(action.keys[0]) if action.keys else action.slash or f"“{action.label}”"
 
@@ -103,7 +103,7 @@ class Keymap:
         node._bindings = BindingsMap.from_keys(bindings)  # noqa: SLF001 - as above
 
     def _move_stock(self, node: DOMNode, bindings: dict[str, list[Binding]], scope: Scope) -> None:
-        """Move the keys by which a widget of Textual runs what the scope's table only names.
+        """Move the keys of actions that a widget of Textual runs by itself.
 
         Of the keys of a text field, only enter moves, also where the table has an action for it.
         """

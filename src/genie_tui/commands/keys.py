@@ -57,11 +57,11 @@ class Action:
     """An action with the keys that run it.
 
     `run` is the Textual action, or in a guarded scope the name of the action that the widget runs
-    itself. It is empty where a widget handles the key on its own. Keys with `priority` work wherever
-    the focus is. `shown` puts the action into the footer. With `ordered`, each key does something of
-    its own, in the order of the keys. `name` is the action's name in a file of keys, if that is not
-    the label with hyphens; a name never changes. `slash` is what can be typed instead. `both` says
-    what the action and the next one do, which are listed as one.
+    itself. It is empty where a widget handles the key on its own. Keys with `priority` work
+    wherever the focus is. `shown` puts the action into the footer. With `ordered`, each key does
+    something of its own, in the order of the keys. `name` is the action's name in a file of keys,
+    if that is not the label with hyphens; a name never changes. `slash` is the command for it.
+    `both` describes the action and the next one, which are listed as one.
     """
 
     keys: tuple[str, ...]
@@ -148,7 +148,7 @@ def listed(several: Iterable[Action]) -> Iterator[Action]:
 
 
 def bindings(scope: Scope) -> list[BindingType]:
-    """What a class with this scope sets as its `BINDINGS`."""
+    """The bindings that a class with this scope sets as its `BINDINGS`."""
     return bindings_of(actions(scope))
 
 
@@ -758,7 +758,7 @@ TYPED: Final[Mapping[Scope, Mapping[str, str]]] = {
         "@src/app.py": "Name a file of your workspace for agents; not attached",
     }
 }
-"""What is typed rather than pressed, with what it does; the help lists it."""
+"""Typed input rather than keys, with its effect; the help lists it."""
 
 ACTIONS: Final = tuple(
     replace(action, scope=scope) for scope, listed in _TABLE.items() for action in listed

@@ -129,7 +129,7 @@ class CommandProvider(Provider):
             yield DiscoveryHit(_title(action), partial(self._run, action), help=action.help)
 
     async def search(self, query: str) -> Hits:
-        """List what matches, by the letters of its name or by words of its help text."""
+        """List the matches, by the letters of its name or by words of its help text."""
         matcher = self.matcher(query)
         for action in self._offered():
             in_name = matcher.match(action.label) > 0

@@ -89,7 +89,7 @@ class AttachmentController:
         """Send a message with its attachments, after a question if agents get them.
 
         A draft that is not sent returns to the composer. Raises a `GenieError` if the message is
-        refused at once.
+        refused immediately.
         """
         if not self.attached:
             if line.text.strip():

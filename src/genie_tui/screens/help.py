@@ -34,15 +34,15 @@ SPACE: Final = 30
 """Minimum columns for the descriptions."""
 
 OTHERS: Final = "Other screens"
-"""The heading of what has no keys on the screen now."""
+"""The heading of actions that have no keys on the screen now."""
 
 
 @dataclass(frozen=True, slots=True)
 class HelpRow:
-    """A row of the help: keys or what to type, and what that does.
+    """A row of the help: keys or a command, and its effect.
 
-    `action` is what it runs, None for what can't be run here. The row with `unfolds` shows the rows
-    of other screens.
+    `action` is None where it can't run here. The row with `unfolds` shows the rows of other
+    screens.
     """
 
     keys: str
@@ -55,8 +55,8 @@ class HelpText(Widget):
     """Every action with its keys, by scope, then every command that has none of these.
 
     Scopes in `here` come first; others are folded below them unless there are none, and until they
-    are `unfolded` or a text is `wanted`. `custom` are the commands of Markdown files. Only what has
-    that text in it is listed; a heading that has it lists all below it. One row, at `place`, is
+    are `unfolded` or a text is `wanted`. `custom` are the commands of Markdown files. Only rows
+    with that text are listed; a heading that has it lists all below it. One row, at `place`, is
     highlighted.
     """
 
@@ -119,7 +119,7 @@ class HelpText(Widget):
         return Content("\n").join(lines or [Content("No match.")])
 
     def _found(self) -> Iterator[tuple[str, list[HelpRow]]]:
-        """Yield what is listed: headings and their rows."""
+        """Yield the rows: headings and their rows."""
         keymap, slashes = keymap_of(self), Slashes()
         here = dict.fromkeys(self._here)
         sections = [(each.value, self._section(each, keymap, slashes)) for each in here]
@@ -171,7 +171,7 @@ class Slashes:
         }
 
     def take(self, action: Action) -> tuple[str, str]:
-        """Return what can be typed instead of an action if that is not listed yet, and its help."""
+        """Return the command for an action if that is not listed yet, and its help."""
         name = action.slash.removeprefix("/") or self._names.get(action.run, "")
         usage, text = self._left.pop(name, ("", ""))
         return usage, text if usage and action.slash else action.help
@@ -181,7 +181,7 @@ class Slashes:
 
 
 class HelpScreen(Dialog[Action | None]):
-    """Lists keys and commands; what is typed filters them.
+    """Lists keys and commands; typed letters filter them.
 
     `prompts` are commands of tool servers, with their help, safe to show. Returns the action to
     run, if it `runs` those of the scopes that are `here`.

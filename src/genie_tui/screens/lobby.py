@@ -65,7 +65,7 @@ NOT_SOUGHT: Final = "Not searched: the setting 'local' is on."
 
 @dataclass(frozen=True, slots=True)
 class RoomHere:
-    """An open room; `saved` is the id of its saved copy, `counts` what waits in it."""
+    """An open room; `saved` is the id of its saved copy, `counts` its waiting items."""
 
     title: str
     saved: str = ""
@@ -153,7 +153,7 @@ class LobbyScreen(Screen[None]):
         self.call_after_refresh(self._start_looking)
 
     def begin_anew(self) -> None:
-        """Return from a room: forget what it was opened with, and choose the latest saved one."""
+        """Return from a room: forget its options, and choose the latest saved one."""
         if self._chose:
             self._chose = self._greeted = False
             for typed in self.query(Input):
@@ -162,7 +162,7 @@ class LobbyScreen(Screen[None]):
             self.set_focus(None)
 
     def show_open(self) -> None:
-        """Show which rooms are open, what waits in them, and the key that leads to them."""
+        """Show which rooms are open, their waiting items, and the key that leads to them."""
         rooms = self._open_rooms()
         here = self.query_one("#open-rooms", Static)
         named = ", ".join(_named(room) for room in rooms if room.title)
@@ -427,7 +427,7 @@ class LobbyScreen(Screen[None]):
         self.query_one("#address", Input).focus()
 
     def action_offers(self) -> None:
-        """Go to what is offered; say how to get a model if none is found."""
+        """Go to the offers; say how to get a model if none is found."""
         picker = self.query_one(ModelPicker)
         if picker.display:
             picker.focus_list()
@@ -489,7 +489,7 @@ def _announced(room: NearbyRoom, width: int, *, selected: bool = False) -> Conte
 
 
 def _summary(room: SavedSummary, now: float, width: int, here: RoomHere | None) -> Content:
-    """Return a room's title and, as far as there is room, when it was used and what is in it."""
+    """Return a room's title and, as far as there is room, its last use and its content."""
     note = f"\n  {visible_line(room.note)}" if room.note else ""
     host = f"\n  hosted by {visible_line(room.host)}" if room.host is not None else ""
     if here is None:

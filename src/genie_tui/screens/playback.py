@@ -124,7 +124,7 @@ class Playback:
     async def show(self, seq: int) -> None:
         """Show the room after an event, and wait until it is shown; errors are raised.
 
-        From then on the caller decides what is shown, so the replay counts as playing.
+        From then on the caller decides about the shown event, so the replay counts as playing.
         """
         self._driven = True
         if self._projector is not None:
@@ -163,7 +163,7 @@ class Playback:
             self._work(partial(self._search, self._projector, self._wanted, step))
         return bool(self._wanted)
 
-    # What goes on in the background
+    # Background work
 
     def _doing(self, projector: Projector) -> str:
         if self._busy:

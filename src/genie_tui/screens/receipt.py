@@ -1,4 +1,4 @@
-"""The last screen: what became of running work in each room, and how to return."""
+"""The last screen: the fate of running work in each room, and how to return."""
 
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -92,7 +92,7 @@ class ReceiptScreen(Dialog[None]):
 
 
 class _Lines(Static):
-    """The lines below each other, what does not fit into one below its text."""
+    """The lines below each other, the rest of one below its text."""
 
     def __init__(self, lines: Sequence[ReportLine]) -> None:
         super().__init__(_told(lines), classes="receipt-lines", markup=False)

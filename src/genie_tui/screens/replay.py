@@ -335,7 +335,7 @@ class ReplayScreen(Screen[None]):
             self.set_focus(None)
 
     def action_leave(self) -> None:
-        """Close what is open, or leave the replay."""
+        """Close an open line, or leave the replay."""
         if self._find.has_class("-open"):
             self._close_search()
         elif self._panel.covers:

@@ -132,7 +132,7 @@ class RoomScreen(Screen[None]):
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {RoomCommands}
 
     class News(Message):
-        """What the app is told of the room on `screen`."""
+        """News for the app about the room on `screen`."""
 
         def __init__(self, screen: "RoomScreen") -> None:
             super().__init__()
@@ -190,14 +190,14 @@ class RoomScreen(Screen[None]):
             self.parting = parting
 
     class Rang(News):
-        """What happened is to reach the person, wherever they look; `text` says what."""
+        """An event is to reach the person, wherever they look; `text` describes it."""
 
         def __init__(self, screen: "RoomScreen", text: str) -> None:
             super().__init__(screen)
             self.text = text
 
     class Counted(News):
-        """The counts of what the person may have missed have changed."""
+        """The counts of the entries that the person may have missed have changed."""
 
     def __init__(
         self, service: RoomService, opening: OpenRequest, clock: Callable[[], float], bell: Bell
@@ -251,13 +251,13 @@ class RoomScreen(Screen[None]):
 
     @property
     def counts(self) -> Counts:
-        """What waits for the person in this room."""
+        """The items that wait for the person in this room."""
         if self._joined is None:
             return Counts()
         return Counts(self._approvals.waiting, self._timeline.missed, self._timeline.missed_for_me)
 
     def show_elsewhere(self, counts: Counts | None) -> None:
-        """Show what waits in the other open rooms; None if this is the only one."""
+        """Show the waiting items of the other open rooms; None if this is the only one."""
         self._status.show_elsewhere(counts)
 
     def notify(self, message: str, **options: Any) -> None:
@@ -267,7 +267,7 @@ class RoomScreen(Screen[None]):
         super().notify(message, **options)
 
     def look(self, *, here: bool) -> None:
-        """Note whether the person looks at this room; what comes meanwhile is unread."""
+        """Note whether the person looks at this room; later entries are unread."""
         self._timeline.attend(here=here)
         self._count()
 
@@ -318,7 +318,7 @@ class RoomScreen(Screen[None]):
 
     @property
     def text(self) -> str:
-        """The text in the composer; who can read it depends on what the next message is for."""
+        """The text in the composer; who can read it depends on the purpose of the next message."""
         return self._composer.draft
 
     def take_edited(self, edited: Edited, before: str) -> None:
@@ -334,7 +334,7 @@ class RoomScreen(Screen[None]):
         self._composer.focus()
 
     async def _open(self) -> None:
-        await self.wait_for_refresh()  # what opens a room takes time to import
+        await self.wait_for_refresh()  # the modules that open a room take time to import
         try:
             joined = await self._service.open(self._opening, self._feed)
         except SessionInUse as error:
@@ -348,7 +348,7 @@ class RoomScreen(Screen[None]):
             self._show_room(joined)
 
     def _welcome(self) -> None:
-        """Say in a room without messages what to do first."""
+        """Say in a room without messages the first steps."""
         joined = self._joined
         answers = joined is None or not _lacks_answers(joined)
         self.query_one(Composer).show_answers(answers=answers)
@@ -421,7 +421,7 @@ class RoomScreen(Screen[None]):
         self.post_message(self.Opened(self))
 
     def _remember_own(self, state: RoomState, me: str) -> None:
-        """Let ↑ bring back what this person said in the room before."""
+        """Let ↑ bring back this person's messages in the room before."""
         for thread in state.exchanges.values():
             if thread.author == me and thread.text and not thread.is_deleted:
                 line = MessageLine(thread.text, emote=thread.said.emote, to=thread.said.to)
@@ -527,10 +527,10 @@ class RoomScreen(Screen[None]):
         self.query_one(HintLine).show_panel(is_open=message.is_open)
 
     async def custom_commands(self) -> list[tuple[str, str]]:
-        """Return the commands from Markdown files, each with what it does."""
+        """Return the commands from Markdown files, each with its effect."""
         return await self._completion.custom.help()
 
-    # What the person does
+    # Actions of the person
 
     @on(Composer.Submitted)
     async def _submitted(self, message: Composer.Submitted) -> None:
@@ -691,7 +691,7 @@ def welcome_text(
     earlier: SavedSummary | None = None,
     answers: bool = True,
 ) -> Content:
-    """Return what to do first in a room that nothing was said in.
+    """Return the first steps in a room without messages.
 
     `earlier` is the person's room that has the same title. `answers`: an agent answers this person.
     """

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from genie_core.room.participant.room import JoinedRoom
 
 PAGE: Final = 4_000
-"""Events of the log that are searched at once."""
+"""Events of the log that are searched in one go."""
 
 PAUSE: Final = 0.25
 """Seconds without a key before the log is searched."""
 
 
 class RoomFind:
-    """Searches the latest messages at once and the rest of the log in the background.
+    """Searches the latest messages directly and the rest of the log in the background.
 
     A match is the number of a message's or an answer's event.
     """

@@ -1,4 +1,4 @@
-"""Show who is typing and what agents are doing."""
+"""Show who is typing and the work of agents."""
 
 from genie_core.room.protocol.frames import AgentProgress, AnswerDelta
 from genie_core.room.state.room_state import RoomState

@@ -88,7 +88,7 @@ class RoomView:
         """Drafts and messages that are on no disk; None if there are none."""
         joined, view = self._context.open_room, self._view()
         kept = self._kept
-        if joined is None or view is None or kept is None:  # what was kept before is there still
+        if joined is None or view is None or kept is None:  # the earlier kept text is there still
             return None
         written = (view.draft, view.unsent, view.files, view.quotes)
         if not any(written) or written == (kept.draft, kept.unsent, kept.files, kept.quotes):
@@ -117,14 +117,14 @@ class RoomView:
 
     async def _bring_back(self, saved: str) -> None:
         view = await asyncio.to_thread(self._context.service.view, saved)
-        # Behind what the seat has reported so far, so that there is a conversation to scroll.
+        # Behind the reports of the seat so far, so that there is a conversation to scroll.
         self._screen.call_later(self._show, view)
 
     def _show(self, view: View) -> None:
         if not self._screen.is_running:
             return
         self._seen = view.seen
-        self._kept = View()  # from now on the screen is what counts
+        self._kept = View()  # from now on the screen counts
         self._bring_draft(view.draft, self._composer.draft)
         self._bring_attachments(view)
         self._screen.set_class(view.hidden, "-no-panel")
@@ -136,7 +136,7 @@ class RoomView:
             self._timeline.read_at(view.at, view.distance)
 
     def _bring_draft(self, kept: str, typed: str) -> None:
-        """Show the saved draft before what was typed meanwhile; a command stands for itself."""
+        """Show the saved draft before text typed meanwhile; a command stands for itself."""
         is_command = kept.startswith("/") or typed.startswith("/")
         if kept and typed and is_command and not typed.startswith(kept):
             self._composer.remember(kept)

@@ -127,7 +127,7 @@ class SessionsScreen(Screen[None]):
         if not self.is_current or any(each.group == "listing" for each in self.workers):
             return
         known = {row.id: row.holder for row in self._rows.values() if row.holder is not None}
-        with suppress(GenieError):  # whatever it is, listing them will tell
+        with suppress(GenieError):  # listing them will name the problem
             holders = await asyncio.to_thread(self._store.holders)
             if self.is_running and holders != known:
                 self._reload()
@@ -144,7 +144,7 @@ class SessionsScreen(Screen[None]):
         self._show_nothing()
 
     def _show_count(self) -> None:
-        """Count the sessions, or what was found in their titles and messages."""
+        """Count the sessions, or the hits in their titles and messages."""
         count = counted(len(self._rows), "session")
         if self._text.strip():
             count = f"{len(self._list.rows):,} of {count}"
@@ -230,7 +230,7 @@ class SessionsScreen(Screen[None]):
             self._list.action_move(step)
 
     def action_find(self) -> None:
-        """Focus the filter at once, so that the next keys go there."""
+        """Focus the filter immediately, so that the next keys go there."""
         self.set_focus(self._filter_line)
 
     def action_sort(self) -> None:

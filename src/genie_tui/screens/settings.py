@@ -60,9 +60,10 @@ Choices = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One line of the form. `effect` says when a change takes effect, `hint` what empty means.
+    """One line of the form.
 
-    A field without `hint` is a choice; others accept any text.
+    `effect` says when a change takes effect, `hint` the meaning of an empty field. A field without
+    `hint` is a choice; others accept any text.
     """
 
     name: str
@@ -315,10 +316,10 @@ def _approvals(settings: Settings) -> Choices:
 
 
 class SettingsScreen(Dialog[Settings | None]):
-    """A form over the settings file. Returns what was saved, None for nothing.
+    """A form over the settings file. Returns the saved values, None for nothing.
 
     A field that the environment or the command line overrides can't be changed here. A picked theme
-    is shown at once, and reverted unless it is saved. Its field shows the theme on the screen.
+    is shown immediately, and reverted unless it is saved. Its field shows the theme on the screen.
     """
 
     CSS_PATH = "settings.tcss"
@@ -461,7 +462,7 @@ class SettingsScreen(Dialog[Settings | None]):
     @work
     async def _list_choices(self, picker: Picker) -> None:
         """Let the person pick from a list."""
-        if picker.id == "theme":  # whose field follows what is on the screen
+        if picker.id == "theme":  # whose field follows the screen
             await self.app.push_screen(ThemeScreen(self.app.theme))
             return
         rows = [Row(value, label) for value, label in picker.choices]

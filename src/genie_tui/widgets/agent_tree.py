@@ -119,7 +119,7 @@ class RunningAgents:
         return rows
 
     def _doing(self, state: RoomState, exchange: MessageThread, path: str) -> tuple[str, str, bool]:
-        """Return what an agent does, the colour for that, and whether it has long been silent."""
+        """Return the work of an agent, the colour for that, and whether it has long been silent."""
         reports = self._reports.get(exchange.seq, {})
         report = reports.get(path)
         if _is_done(path, report, reports):

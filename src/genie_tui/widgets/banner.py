@@ -32,7 +32,7 @@ class Banner(Static):
         self._say()
 
     def offer(self, remedy: str) -> None:
-        """Show what the person can do while disconnected."""
+        """Show the person's options while disconnected."""
         if remedy != self._remedy:
             self._remedy = remedy
             self._say()

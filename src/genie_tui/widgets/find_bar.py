@@ -1,4 +1,4 @@
-"""The line in which a person types what to find in the conversation."""
+"""The line in which a person types a text to find in the conversation."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,7 +16,7 @@ from genie_tui.widgets.keys_line import key_list
 
 
 class FindBar(Horizontal):
-    """Shows what is searched for, how many matches there are, and the keys.
+    """Shows the searched text, how many matches there are, and the keys.
 
     The class `-open` shows it. It stays open while the person reads on from a match.
     """
@@ -56,7 +56,7 @@ class FindBar(Horizontal):
         return self._input.value.strip()
 
     def open(self, text: str = "") -> None:
-        """Show the bar and focus it; a text replaces what was searched for."""
+        """Show the bar and focus it; a text replaces the searched text."""
         self.add_class("-open")
         if text:
             self._input.value = text

@@ -22,7 +22,7 @@ COMMON: Final = (
     *("room.approvals", "room.activity", "app.palette", "room.find", "room.read-back"),
     *("app.quit", "room.editor", "app.rooms", "app.help"),
 )
-"""The commands of whole screens, which come after the keys of what has the focus.
+"""The commands of whole screens, which come after the keys of the focus.
 
 The last one stands at the right; of the others, the first ones stay where there is little room.
 """
@@ -66,7 +66,8 @@ class KeyFooter(Widget):
     esc, and the last one, which stands at the right. `left_out` has the ids of commands that this
     screen never lists.
 
-    Textual's footer has a widget for each key, which are made anew whenever the focus moves: 30 ms.
+    Textual's footer has a widget for each key, which are made again whenever the focus moves: 30
+    ms.
     """
 
     ALLOW_SELECT = False

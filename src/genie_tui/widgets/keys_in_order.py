@@ -11,7 +11,7 @@ from textual.widgets import Input, TextArea
 
 
 class LineInput(Input):
-    """An input for one line. Its cursor does not blink, which would draw it anew twice a second."""
+    """An input for one line. Its cursor does not blink, so nothing is drawn while idle."""
 
     cursor_blink = reactive(default=False, init=False)
 

@@ -114,7 +114,7 @@ class KeysLine(KeyText):
         return self._scope is Scope.CONFIRM
 
     def name_keys(self, words: dict[str, str], left_out: frozenset[str] = frozenset()) -> None:
-        """Rename actions in the line, by what they run; leave some out."""
+        """Rename actions in the line, by their actions; leave some out."""
         self._words, self._left_out = words, left_out
         self._show()
 
@@ -156,7 +156,7 @@ class KeysLine(KeyText):
 
 
 def key_list(several: Iterable[Action], words: Mapping[str, str] = MappingProxyType({})) -> Content:
-    """List actions in a line, each with its first key; `words` replace labels, by what runs."""
+    """List actions in a line, each with its first key; `words` replace labels, by action."""
     return Content(GAP).join(
         Content.assemble(
             (action.display or spell(action.keys[0], ctrl="^"), "$primary bold"),

@@ -91,7 +91,7 @@ class Roster(Static):
         return "\n".join(lines)
 
     def _waits(self, person: Person) -> list[str]:
-        """Return what a person's agents do and wait for, a line each."""
+        """Return the work of a person's agents and their obstacles, a line each."""
         rows = self._agents.rows(self._state, self._me, person.name, single=True)
         return [
             f"{'  ' * (each.depth + 1)}{each.label} {visible_line(each.doing)}" for each in rows

@@ -84,7 +84,7 @@ class SessionPreview(Vertical):
 
 
 def brief(row: SessionRow) -> Content:
-    """Return what the list does not show of a session, in one line."""
+    """Return the details of a session that the list leaves out, in one line."""
     past = f"past your limit: {row.due}" if row.due else ""
     held = row.holder.status if row.holder is not None else ""
     parts = (visible_line(row.id), _way(row), held, visible_line(row.note), past)

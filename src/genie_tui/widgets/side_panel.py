@@ -121,7 +121,7 @@ class SidePanel(Vertical):
         self._before = before
 
     def restore(self) -> None:
-        """Show again what `open_for_now` replaced."""
+        """Show the tab again that `open_for_now` replaced."""
         if self._before is not None:
             tab, was_hidden = self._before
             self._before = None

@@ -34,7 +34,7 @@ TITLE: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What waits for a person: approvals, and messages that they missed, some for them."""
+    """The items that wait for a person: approvals, and messages that they missed, some for them."""
 
     waiting: int = 0
     missed: int = 0
@@ -94,7 +94,7 @@ class StatusBar(Widget):
         self.refresh()
 
     def show_elsewhere(self, counts: Counts | None) -> None:
-        """Show what waits in other open rooms; None if there are none."""
+        """Show the waiting items of other open rooms; None if there are none."""
         if counts != self._elsewhere:
             self._elsewhere = counts
             self.refresh()
@@ -114,7 +114,7 @@ class StatusBar(Widget):
         return Content.assemble(title, gap, right)
 
     def _states(self, width: int) -> Content:
-        """Return what fits, the most important states first, then model and address."""
+        """Return the parts that fit, the most important states first, then model and address."""
         if self._replay:
             return Content.styled(f" {self._replay} ", "bold $background on $accent")
         word, style = _LINKS[self._link.state]
@@ -146,7 +146,7 @@ class StatusBar(Widget):
         return Content("  ").join([part for part in parts if part])
 
     def _others(self, *, short: bool = False) -> Content:
-        """Return what waits in other rooms, as an approval does here if one waits there."""
+        """Return the waiting items of other rooms, as an approval does here if one waits there."""
         counts = self._elsewhere
         if counts is None:
             return Content("")

@@ -79,7 +79,7 @@ SHOWN: Final = 20
 """Earlier entries that are printed at the start."""
 
 RECORDED: Final = 20.0
-"""Seconds that the room has, after the input ended, to record what was typed."""
+"""Seconds that the room has, after the input ended, to record the typed lines."""
 
 ABOUT_LINES: Final = """\
 A line that is no command is a message; // begins one with a slash. Lines that are pasted with
@@ -90,7 +90,7 @@ NOTHING_ASKED: Final = "Not done: no question waits for you."
 
 
 def run_plain(opening: OpenRequest, source: SettingsSource, locations: Locations) -> int:
-    """Open a room, print what happens, and read lines until the input ends; returns the exit code."""
+    """Open a room, print its events, and read lines until the input ends; returns the exit code."""
     if isinstance(opening, NewRoom) and opening.title:
         _note_earlier(opening.title, source, locations)
     return visit_room(opening, source, locations, chat)
@@ -109,7 +109,7 @@ def _note_earlier(title: str, source: SettingsSource, locations: Locations) -> N
 
 
 async def chat(visit: Visit) -> int:
-    """Print what happens in a room and carry out typed lines; 1 if the connection ends first."""
+    """Print the events of a room and carry out typed lines; 1 if the connection ends first."""
     joined, past = await visit.enter()
     slow: set[asyncio.Task[None]] = set()
     room = PlainRoom(joined, lambda work: slow.add(start_task(_wait_for(work, visit.put))))
@@ -142,7 +142,7 @@ async def _wait_for(work: Awaitable[Outcome], put: Callable[[Item], None]) -> No
 
 
 async def _finish(visit: Visit, joined: JoinedRoom) -> int:
-    """Wait until what was typed is recorded; 1 if the room refuses some of it."""
+    """Wait until the typed lines are recorded; 1 if the room refuses some of it."""
     code = 0
     with suppress(TimeoutError):
         async with asyncio.timeout(RECORDED):
@@ -170,7 +170,7 @@ def listen(put: Callable[[Item], None]) -> None:
 
 
 class PlainRoom:
-    """Turns what happens and what is typed into entries.
+    """Turns events and typed lines into entries.
 
     `later` waits for a slow command and passes its end to `take`; lines typed meanwhile wait.
     A tool call can be allowed only once it was printed in full. Its number is that of the entry
@@ -213,7 +213,7 @@ class PlainRoom:
         if hosting.invites is not None and hosting.invites.invite:
             yield f"Invite: {hosting.invites.invite}"
 
-    # -- what happens
+    # -- events
 
     def take(self, item: Item) -> Iterator[str]:
         """Return the entries for an event, or carry out a typed line."""
@@ -294,7 +294,7 @@ class PlainRoom:
             yield f"Note: {continues(each, time.time())}"
             yield f"To follow: genie-tui join --follow {visible_line(each.by)} {saved} --plain"
 
-    # -- what is typed
+    # -- typed lines
 
     def _typed(self, line: str) -> Iterator[str]:
         asked, self._asked = self._asked, None
@@ -369,7 +369,7 @@ class PlainRoom:
             yield from thread_entries(thread_of(self._state, read_number(number)), self._state)
 
     def _answer(self, rest: str, *, allow: bool) -> Iterator[str]:
-        """Answer a tool call; it can be allowed if what was printed is what would run."""
+        """Answer a tool call; it can be allowed if the printed call is the one that would run."""
         number, _, why = rest.partition(" ")
         printed = [each for each in self._waiting() if each.seq in self._printed]
         call = next((each for each in printed if str(each.seq) == number), None)
@@ -404,7 +404,7 @@ def _refusal(error: GenieError | InvalidArguments) -> str:
 
 
 def _news(event: RoomEvent) -> Iterator[str]:
-    """Tell what is not in the log."""
+    """Print notes that are not in the log."""
     match event:
         case Notice(text=text):
             yield f"Note: {visible_line(text)}"

@@ -1,4 +1,4 @@
-"""What happens in a room as entries of text, a tool call in full, and an event as JSON.
+"""The events of a room as entries of text, a tool call in full, and an event as JSON.
 
 An entry of the log begins with its number in brackets, everything else with a word of the program.
 Texts are safe to show; those of several lines need the marks of `output.Output`.
@@ -103,8 +103,8 @@ def _reactions(reactions: Mapping[str, Sequence[str]]) -> Iterator[str]:
 def json_of(event: Event, state: RoomState) -> str:
     """Return an event as one line of JSON that is harmless in a terminal.
 
-    Beside the entry of the log it has `doubt`, which says what is wrong with the entry, `effect`,
-    which is false if it is only recorded, and `hidden`, which is true if it is private between others.
+    Beside the entry of the log it has `doubt`, with the problem of the entry, `effect`, which is
+    false if it is only recorded, and `hidden`, which is true if it is private between others.
     Sealed contents are left out in their encrypted form.
     """
     entry: dict[str, Any] = msgspec.to_builtins(_without_boxes(event))

@@ -19,7 +19,7 @@ NARROWEST: Final = 20
 class Output:
     """Writes entries: a line each, or several; all but the first begin with `MARK`.
 
-    So what a person, an agent or a tool wrote can't pass for a line of the program or of another
+    So words of a person, an agent or a tool can't pass for a line of the program or of another
     person. On a terminal, lines are broken here, as a terminal would go on in its first column.
     """
 

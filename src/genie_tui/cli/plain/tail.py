@@ -1,4 +1,4 @@
-"""`genie-tui tail`: print what happens in a room."""
+"""`genie-tui tail`: print the events of a room."""
 
 import argparse
 from functools import partial
@@ -15,7 +15,7 @@ from genie_tui.cli.plain.visit import Visit, complain, visit_room
 
 
 def run_tail(options: argparse.Namespace, source: SettingsSource, locations: Locations) -> int:
-    """Print what happens in a room until the connection ends or a signal arrives."""
+    """Print the events of a room until the connection ends or a signal arrives."""
     work = partial(tail, last=options.last, as_json=options.json)
     return visit_room(JoinRoom(options.room, guest=True), source, locations, work)
 

@@ -75,7 +75,7 @@ class TerminalLines:
         return bool(self._read)
 
     def _take_begun_line(self) -> None:
-        """Read what a line has so far: in its usual mode, a terminal says nothing about it."""
+        """Read the line so far: in its usual mode, a terminal says nothing about it."""
         try:
             usual = termios.tcgetattr(self._descriptor)
             by_character = [*usual]

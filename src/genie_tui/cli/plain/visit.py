@@ -44,7 +44,7 @@ Item: TypeAlias = RoomEvent | Finished | str | None
 """An event of the room, the end of a command, a typed line, or the end of the input."""
 
 Work: TypeAlias = "Callable[[Visit], Coroutine[Any, Any, int]]"
-"""What a command does in a room; it returns the exit code."""
+"""The work of a command in a room; it returns the exit code."""
 
 
 class Visit:
@@ -61,7 +61,7 @@ class Visit:
     async def enter(self) -> tuple[JoinedRoom, list[Event]]:
         """Join the room; return it and its past, as far as it arrived. Later events are `next`.
 
-        What a person should know while they wait to be let in is written to standard error.
+        Notes for a person while they wait to be let in is written to standard error.
         """
         joined = self._joined = await self._opener.enter(self._opening, self._take)
         while not joined.is_caught_up and joined.connection.state is not ConnectionState.CLOSED:
@@ -75,7 +75,7 @@ class Visit:
         return joined, [event for each in past for event in each.events]
 
     async def next(self) -> Item:
-        """Wait for what happens next."""
+        """Wait for the next event."""
         return await self._items.get()
 
     def put(self, item: Item) -> None:
@@ -87,7 +87,7 @@ class Visit:
             self._joined.hurry()
 
     async def leave(self) -> int:
-        """Leave the room, if it was entered; 1 if something is lost, which is told, otherwise 0."""
+        """Leave the room, if it was entered; 1 if something is lost, otherwise 0."""
         joined, code = self._joined, 0
         if joined is None:
             return 0
@@ -132,7 +132,7 @@ def visit_room(
     A signal ends it in good order, with 0 if it `signal_succeeds`, otherwise 128 and its number.
 
     Raises:
-        GenieError: the room can't be entered, or what was to be done failed.
+        GenieError: the room can't be entered, or the work failed.
         BrokenPipeError: the reader of the output is gone.
     """
     reading = source.read()

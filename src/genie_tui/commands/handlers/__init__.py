@@ -1,1 +1,1 @@
-"""What commands do: a function for each, grouped by subject."""
+"""The effects of commands: a function for each, grouped by subject."""

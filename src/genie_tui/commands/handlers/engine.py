@@ -1,4 +1,4 @@
-"""Commands about the own engine: models, costs, tools, what it may do, and stopping it."""
+"""Commands about the own engine: models, costs, tools, permissions, and stopping it."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -50,7 +50,7 @@ def grants(context: RoomContext) -> None:
 
 
 def undo_call(context: RoomContext, approval: str) -> None:
-    """Undo what one tool call changed in a file if the person confirms it."""
+    """Undo the changes of one tool call in a file if the person confirms it."""
     context.attempt(partial(engine.undo, context.joined, approval=approval))
 
 
@@ -106,7 +106,7 @@ def _doing(context: RoomContext, exchange: MessageThread) -> str:
 
 
 def edit_call(context: RoomContext, view: CardView) -> None:
-    """Let the person change what a tool is called with and allow it, or answer a tool server."""
+    """Let the person change the arguments of a tool and allow it, or answer a tool server."""
     joined, proposal = context.joined, view.request
     if proposal.withheld and not proposal.arguments:
         context.warn(UNSEEN)
@@ -132,7 +132,7 @@ def edit_call(context: RoomContext, view: CardView) -> None:
 def _answer_server(
     context: RoomContext, view: CardView, allow: Callable[[dict[str, Any]], bool]
 ) -> None:
-    """Ask for what a tool server wants to know, or whether to open its address."""
+    """Ask the question of a tool server, or whether to open its address."""
     asked = view.request.arguments
     if "url" in asked:
         context.start(_visit(context, view), "files")

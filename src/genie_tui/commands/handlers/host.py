@@ -195,7 +195,7 @@ def continue_room(context: RoomContext) -> None:
         context.warn(objection)
         return
 
-    def act(agreed: bool | None) -> None:  # noqa: FBT001 - what the dialog returns
+    def act(agreed: bool | None) -> None:  # noqa: FBT001 - the dialog's result
         if agreed:
             context.reopen(to_continue, "continues in a new room")
 

@@ -208,7 +208,7 @@ def _begin(context: RoomContext, purpose: Purpose, title: str) -> None:
 
 
 def _reply_title(exchange: "MessageThread", seq: int, to: str) -> str:
-    """Say what a message replies to: this one, or the answer if `seq` is another number."""
+    """Name the original of a reply: this one, or the answer if `seq` is another number."""
     answer = exchange.answer if seq != exchange.seq else None
     who = visible_line(exchange.author) if answer is None else "genie"
     text = quoted_line(exchange.text if answer is None else answer.text)

@@ -1,4 +1,4 @@
-"""Commands about the people in a room, how they like to be answered, and what is shown."""
+"""Commands about the people in a room, their preferences, and the parts of the screen."""
 
 import asyncio
 from typing import TYPE_CHECKING

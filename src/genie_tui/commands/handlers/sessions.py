@@ -91,7 +91,7 @@ class SessionActions:
         return fresh
 
     async def export(self, row: SessionRow) -> None:
-        """Write a session to a file; what can't be written is asked for again."""
+        """Write a session to a file; after a failure it asks again."""
         sizes = await self._do(self._store.attached, row.id)
         if sizes is None:
             return

@@ -20,10 +20,11 @@ READ_ON: Final = "read on"
 
 
 class ConfirmScreen(Dialog[bool]):
-    """Shows what is about to happen, and returns whether it shall.
+    """Describes a step, and returns whether to take it.
 
     Enter counts once the keyboard has rested, unless another key came before it, so that typing on
-    never agrees. `yes` is what enter does, in a word or two. With `read_first`, enter scrolls until the end has been on the screen.
+    never agrees. `yes` is the effect of enter, in a word or two. With `read_first`, enter scrolls
+    until the end has been on the screen.
     """
 
     CSS_PATH = "confirm.tcss"

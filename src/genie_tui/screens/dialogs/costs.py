@@ -44,7 +44,7 @@ class CostTable(Widget):
 
 
 class CostScreen(Dialog[None]):
-    """Shows what was taken so far, and goes on counting while it is open."""
+    """Shows the costs so far, and goes on counting while it is open."""
 
     READ_ONLY = True
     CSS_PATH = "costs.tcss"

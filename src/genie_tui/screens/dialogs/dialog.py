@@ -37,10 +37,10 @@ class Dialog(ModalScreen[ScreenResultType]):
     below.
 
     In a `GuardedApp`, enter and letter keys count as `KeyGuard` says. Letters typed into a text
-    count at once, and so do the keys of `FREE`, which must do no harm. A key that a person chose is
-    judged as the default key of its action. A `DialogKeys` shows whether keys count. A dialog with
-    its own guard sets `GUARDS_ITSELF`. All keys of one that only shows something, which is
-    `READ_ONLY`, count at once.
+    count immediately, and so do the keys of `FREE`, which must do no harm. A key that a person
+    chose is judged as the default key of its action. A `DialogKeys` shows whether keys count. A
+    dialog with its own guard sets `GUARDS_ITSELF`. All keys of one that only shows something, which
+    is `READ_ONLY`, count immediately.
     """
 
     FREE: ClassVar[frozenset[str]] = frozenset()

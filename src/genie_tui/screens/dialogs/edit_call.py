@@ -40,7 +40,7 @@ class EditCallScreen(ReviewDialog):
     """Edits a call's arguments as JSON, shows the changes, and allows the call.
 
     `waits` returns whether the call can still be answered; `allow` answers it and returns whether
-    that was accepted; `preview` returns what the edited call would do, if that is known.
+    that was accepted; `preview` returns the effects of the edited call, if that is known.
     """
 
     CSS_PATH = "edit_call.tcss"
@@ -108,7 +108,7 @@ class EditCallScreen(ReviewDialog):
             self._review()
 
     def _changes(self, arguments: dict[str, Any]) -> Content:
-        """What was edited, and what the call would do then."""
+        """The edits, and the effects of the call with them."""
         edited = diff_lines(argument_diff(self._before, arguments))
         effects = self._preview(arguments)
         if effects is None:

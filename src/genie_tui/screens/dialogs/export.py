@@ -58,7 +58,7 @@ _TO_READ: Final = (ExportFormat.MARKDOWN, ExportFormat.HTML)
 
 @dataclass(frozen=True, slots=True)
 class ExportRequest:
-    """The requested export: its path, whether to include files, and what of the session."""
+    """The requested export: its path, whether to include files, and the part of the session."""
 
     path: str
     attachments: bool = False
@@ -121,7 +121,7 @@ class ExportScreen(Dialog[ExportRequest | None]):
             yield DialogKeys(keys, id="export-keys")
 
     def on_mount(self) -> None:
-        """Show what the name means, or what was wrong with it."""
+        """Show the meaning of the name, or its mistake."""
         self._explain()
         if self._problem:
             self._tell(self._problem, wrong=True)
@@ -129,7 +129,7 @@ class ExportScreen(Dialog[ExportRequest | None]):
     @on(Input.Changed)
     def _named(self, event: Input.Changed) -> None:
         if event.value == self._wish.path and self._problem:
-            return  # this is what the problem is about
+            return  # the problem is about this
         self._problem = ""
         is_lines = form_of(self._wanted) is ExportFormat.LINES
         if is_lines and self._attached.count:

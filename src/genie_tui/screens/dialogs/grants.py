@@ -68,7 +68,7 @@ class GrantsScreen(Dialog[None]):
             yield DialogKeys(_keys(keymap_of(self), grants=True), id="grants-keys")
 
     def on_mount(self) -> None:
-        """Show the grants and update what is left of them."""
+        """Show the grants and update the remaining ones."""
         self._show()
         self._list.focus()
         self.set_interval(1.0, self._show)

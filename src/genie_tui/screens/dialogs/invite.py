@@ -1,4 +1,4 @@
-"""Show an invite as text and QR code, with what it permits."""
+"""Show an invite as text and QR code, with its permissions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ ASIDE: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What an invite permits, as far as stated here. `until` is a time of day."""
+    """The permissions of an invite, as far as stated here. `until` is a time of day."""
 
     invite: str = ""
     once: bool = False
@@ -47,7 +47,7 @@ class Terms:
 
     @property
     def text(self) -> str:
-        """What to know before sharing it."""
+        """A warning before sharing it."""
         who = "One person" if self.once else "Anyone who has it"
         when = f" until {self.until}" if self.until else ""
         how = ", once" if self.once else ""
@@ -78,7 +78,7 @@ def terms_of(options: InviteOptions, now: float, invite: str = "") -> Terms:
 
 
 class InviteScreen(Dialog[Terms]):
-    """Shows an invite and copies it at once. Returns its terms when closed.
+    """Shows an invite and copies it immediately. Returns its terms when closed.
 
     It may differ from the invite that the host gives to everyone. `renew` replaces all invites and
     returns the terms of the new one; None if it comes later, by `take`. Without `takes_invites`,

@@ -22,7 +22,7 @@ from genie_tui.widgets.keys_line import key_list
 from genie_tui.widgets.too_small import TooSmall
 
 TEXT: Final = 24
-"""Columns for texts up to which what is about them begins in one column."""
+"""Columns for texts up to which their descriptions begin in one column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def matching(wanted: str, rows: Sequence[Row]) -> list[Row]:
 
 
 def _columns(rows: Sequence[Row]) -> int:
-    """Return the columns for texts, so that what is about them stands in a column if all are short."""
+    """Return the columns for texts, so that descriptions stand in a column if all are short."""
     widest = max((cell_len(visible_line(row.text)) for row in rows if row.about), default=0)
     return widest if widest <= TEXT else 0
 

@@ -1,4 +1,4 @@
-"""Search a room: what is found is listed while the search goes on."""
+"""Search a room: hits are listed while the search goes on."""
 
 import asyncio
 from typing import TYPE_CHECKING, ClassVar, Final

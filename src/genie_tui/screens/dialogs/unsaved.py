@@ -1,4 +1,4 @@
-"""Ask what to do with unsaved messages when the room's disk refuses them."""
+"""Ask about unsaved messages when the room's disk refuses them."""
 
 from enum import Enum
 
@@ -24,7 +24,7 @@ class Rescue(Enum):
 
 
 class UnsavedScreen(Dialog[Rescue]):
-    """Shows what would be lost and returns the choice. No other key closes it.
+    """Shows the texts at risk and returns the choice. No other key closes it.
 
     Without `can_stay` the room has been left already. `problem` says why the last attempt failed.
     """

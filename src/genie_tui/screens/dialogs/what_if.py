@@ -1,4 +1,4 @@
-"""Show what other reasoners would have decided in a replayed room."""
+"""Show the decisions of other reasoners in a replayed room."""
 
 from collections.abc import Sequence
 from typing import Final

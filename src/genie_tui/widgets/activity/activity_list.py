@@ -54,7 +54,7 @@ NARROWEST: Final = 20
 
 REASON: Final = 12
 SUBJECT: Final = 2
-"""Lines at most of why something happened, and of what it is about; the details have all of it."""
+"""Lines at most of why something happened, and of its subject; the details have all of it."""
 
 UNDECIDED: Final = 1
 """Lines of the message while it is decided on: as many as most reasons take, so that the list stays
@@ -107,7 +107,7 @@ class ActivityList(ScrollView, can_focus=True):
             self.seq = seq
 
     class UndoRequested(Message):
-        """The person wants to undo what an approved tool call changed in a file."""
+        """The person wants to undo the changes of an approved tool call in a file."""
 
         def __init__(self, approval: str) -> None:
             super().__init__()
@@ -146,7 +146,7 @@ class ActivityList(ScrollView, can_focus=True):
         return None if self.cursor is None else self._log.row(self._shown[self.cursor])
 
     def bind_state(self, state: RoomState, me: str) -> None:
-        """Show a room as seen by `me`, starting with what the state includes."""
+        """Show a room as seen by `me`, starting with the content of the state."""
         self._state, self._me = state, me
         self._is_fresh = True
         self._begin(())
@@ -197,7 +197,7 @@ class ActivityList(ScrollView, can_focus=True):
         """Show more events; those that are shown already are skipped.
 
         The first batch tells more than the state does, and so does a log from its first event on:
-        they replace what the state showed.
+        they replace the content of the state.
         """
         events = list(arrived)
         if self.cursor is not None and not self._in_use:
@@ -460,7 +460,7 @@ class RowLook:
 
 
 def draw(row: ActivityRow, look: RowLook, *, doing: str, wrong: bool) -> list[Strip]:
-    """Draw a row: what happened and when, why, and what it is about or agents are `doing`."""
+    """Draw a row: event and time, reason, and its subject or the work in `doing`."""
     line = headline(row)
     lines = _verdict(row, line, look, wrong=wrong)
     right = [text for text in (line.cost, line.took, clock_time(row.opened.at)) if text]
@@ -478,7 +478,7 @@ def draw(row: ActivityRow, look: RowLook, *, doing: str, wrong: bool) -> list[St
 
 
 def _verdict(row: ActivityRow, line: Headline, look: RowLook, *, wrong: bool) -> list[Strip]:
-    """Return what happened and for whom; the last line leaves room for the time."""
+    """Return the event and its person; the last line leaves room for the time."""
     name = visible_line(row.said.by)
     author = "" if line.verdict.endswith(f" {name}") else f"  {name}"
     parts = [

@@ -1,4 +1,4 @@
-"""The rows of the activity list: which events make one, which ones a filter shows, and what they say.
+"""The rows of the activity list: which events make one, which ones a filter shows, and their words.
 
 A fold over events without any screen. A row opens with one event and may close with another; rows
 are appended and updated. Of many, the latest are held.
@@ -45,14 +45,14 @@ MOST_ROWS: Final = 2_000
 """Rows at most, between two calls of `ActivityRows.forget_old`."""
 
 SHORTEST: Final = 0.05
-"""Seconds from which it is told how long something took."""
+"""Seconds from which a duration is shown."""
 
 KEPT_ROWS: Final = 1_000
 """Rows that are left when there were more."""
 
 
 class RowKind(Enum):
-    """What a row is about."""
+    """The subject of a row."""
 
     DECISION = "decision"
     APPROVAL = "approval"
@@ -252,7 +252,7 @@ def _may_resume(row: ActivityRow) -> bool:
     return isinstance(row.closed.body, ApprovalResolved) and row.closed.body.outcome == "parked"
 
 
-# What a row says
+# The words of a row
 
 
 class Tone(Enum):
@@ -267,9 +267,9 @@ class Tone(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """A row in the list: what happened, why, and what it is about.
+    """A row in the list: the event, its reason, and its subject.
 
-    All but `glyph`, `tone` and `verdict` may be empty. `took` is a duration and `cost` what was spent.
+    All but `glyph`, `tone` and `verdict` may be empty. `took` is a duration and `cost` the money.
     """
 
     glyph: str
@@ -282,7 +282,7 @@ class Headline:
 
 
 def headline(row: ActivityRow) -> Headline:
-    """Return what a row says; safe to show, with collapsed white space."""
+    """Return the words of a row; safe to show, with collapsed white space."""
     raw = _approval(row) if row.kind is RowKind.APPROVAL else _run(row)
     cost = "" if row.kind is RowKind.APPROVAL else _cost(row.latest.body)
     return replace(

@@ -1,4 +1,4 @@
-"""The texts of a card: who asks for what, what it would do, and whose words led to it."""
+"""The texts of a card: the agent and the call, its effects, and whose words led to it."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -100,7 +100,7 @@ class CardView:
 
     @property
     def subject(self) -> str:
-        """What the call is about, in short: its first effect or its arguments."""
+        """The subject of the call, in short: its first effect or its arguments."""
         if self.effects is not None and self.effects.known:
             return self.effects.known[0].target
         return arguments_line(self.request.arguments, withheld=self.request.withheld)
@@ -150,7 +150,7 @@ def _shortened(path: str) -> str:
 
 
 def effect_content(view: CardView) -> Content:
-    """What the call would do, and the arguments that this does not show."""
+    """The effects of the call, and the arguments that this does not show."""
     request, effects = view.request, view.effects
     if request.tool == ANSWER_SERVER and "message" in request.arguments:
         return question_content(view)
@@ -215,7 +215,7 @@ def question_content(view: CardView) -> Content:
 
 
 def reads_answers(server: str) -> str:
-    """Warn of what a server does with an answer."""
+    """Warn of a server's use of an answer."""
     return f"{visible_line(server)} reads your answer: enter no password, key or other secret."
 
 
@@ -286,7 +286,7 @@ def exact(text: str) -> Content:
 
 
 def counted_gaps(line: str) -> str:
-    """A line in which long gaps are counted, so that none hides what follows it."""
+    """A line in which long gaps are counted, so that none hides the text after it."""
     return re.sub(
         f"{_BLANK}{{{GAP},}}", lambda gap: f"{'·' * BLANKS}… {len(gap[0]):,} blanks …", line
     )
@@ -358,7 +358,7 @@ def _argument(name: str, value: Any, width: int) -> Content:
 
 
 def text_content(text: str) -> Content:
-    """A whole text, indented; long gaps in it, which could hide what follows, are counted."""
+    """A whole text, indented; long gaps in it, which could hide later text, are counted."""
     return Content("\n").join(_indented(visible(text)))
 
 

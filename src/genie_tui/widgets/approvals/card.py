@@ -38,10 +38,10 @@ from genie_tui.widgets.keys_in_order import LineInput
 from genie_tui.widgets.reading import read_on
 
 CELL: Final = 21
-"""Columns for one key and what it does."""
+"""Columns for one key and its effect."""
 
 SUBJECT: Final = 100
-"""Characters that a confirmation shows of what a call is about."""
+"""Characters that a confirmation shows of the subject of a call."""
 
 ASKED: Final = "bold $text-warning"
 
@@ -70,12 +70,12 @@ ANSWERS: Final[Mapping[str, Answer]] = {
     "deny": Answer(allow=False),
     "deny_and_stop": Answer(allow=False, stop=True),
 }
-"""What the actions ask for that need no further words."""
+"""The questions of actions that need no further words."""
 
 ALLOW_ONCE: Final = "card.allow-once"
 
 WRITING: Final = frozenset({"allow_for", "allow_like", "deny_because"})
-"""Actions that open a line of text; keys that follow at once belong to the line."""
+"""Actions that open a line of text; keys that follow immediately belong to the line."""
 
 
 class Writing(Enum):
@@ -157,7 +157,7 @@ class ApprovalCard(Vertical, can_focus=True):
         yield ReasonInput(
             id="card-reason",
             compact=True,
-            select_on_focus=False,  # what was typed before the focus came would be replaced
+            select_on_focus=False,  # text typed before the focus came would be replaced
         )
         yield Static(id="card-keys", markup=False)
 
@@ -249,7 +249,7 @@ class ApprovalCard(Vertical, can_focus=True):
         return self._view is not None and self._read == _id(self._view)
 
     def on_key(self, event: events.Key) -> None:
-        """Do what a key says if the guard admits it; swallow it otherwise.
+        """Run the action of a key if the guard admits it; swallow it otherwise.
 
         Leaving is always possible. Of the keys of the input inside the card, only the one to go back
         matters.
@@ -297,7 +297,7 @@ class ApprovalCard(Vertical, can_focus=True):
             self._guard.act_alone(self, partial(self._send, self._view, answer), ALONE)
 
     def _choose(self, action: Action, key: str, view: CardView) -> None:
-        """Ask for the answer that a key chooses, or do what else it says."""
+        """Ask for the answer that a key chooses, or run its other action."""
         if action.run in ALLOWING and not self._is_read:
             return
         if why := _why_not(view, action.run):
@@ -408,7 +408,7 @@ class ApprovalCard(Vertical, can_focus=True):
             self._show_keys()
 
     def _refuse(self, fault: str) -> None:
-        """Say what is wrong with what was written, and let the person go on writing."""
+        """Name the mistake in the text, and let the person go on writing."""
         self._fault = fault
         self._show_keys()
 
@@ -427,7 +427,7 @@ class ApprovalCard(Vertical, can_focus=True):
             self._keys_shown = text
             line = self.query_one("#card-keys", Static)
             line.set_class(guarded, "-guarded")
-            # What was scrolled to stays while the keys make room for a shorter line.
+            # The scroll position stays while the keys make room for a shorter line.
             line.styles.min_height = line.size.height if guarded else 0
             line.update(text)
             self.call_after_refresh(self._fit)
@@ -453,7 +453,7 @@ class ApprovalCard(Vertical, can_focus=True):
         return key_table(self._view, rows, self._keymap, self._why_not, may_allow=self._is_read)
 
     def _line_keys(self, writing: Writing) -> str:
-        """What the keys of the card's line do."""
+        """The effects of the keys of the card's line."""
         enter, back = self._text(Scope.ASK, "continue"), self._text(Scope.ASK, "back")
         if self._about is None:
             return f"this call is no longer waiting · {back} shows the next one"
@@ -484,7 +484,7 @@ def _fits(view: CardView, answer: Answer) -> bool:
 
 
 def _why_not(view: CardView, action: str) -> str:
-    """Return why an action can't do what it says for this request; empty if it can."""
+    """Return why an action can't run for this request; empty if it can."""
     tool = view.request.tool
     if tool == ANSWER_SERVER and action in ALLOWING:
         return ANSWER_FIRST
@@ -505,7 +505,7 @@ def _once_only(view: CardView) -> str:
 
 
 def confirmation(view: CardView, answer: Answer) -> Content:
-    """What an answer allows or denies, and how far it reaches."""
+    """The effect of an answer, and its reach."""
     request = view.request
     subject = visible_line(view.subject)
     subject = subject if len(subject) <= SUBJECT else f"{subject[:SUBJECT]}…"
@@ -601,7 +601,7 @@ def _kind(action: Action) -> str:
 
 
 def _row(kind: str, group: list[Action]) -> Content:
-    """List keys one after another; what all of them do stands once before them."""
+    """List keys one after another; their common effect stands once before them."""
     keys = [
         Content.assemble(
             (each.short_keys, _key_style(each)),

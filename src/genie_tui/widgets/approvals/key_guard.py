@@ -1,8 +1,8 @@
 """Keep typing from answering a request or a dialog.
 
 An answer takes two keys: the first asks the question that `enter` answers. A key that belongs to
-neither withdraws the question, and what was typed goes to the text that the person writes. So a
-sentence answers nothing, at whatever pace.
+neither withdraws the question, and the key goes to the text that the person writes. So a sentence
+answers nothing, at any pace.
 """
 
 import time

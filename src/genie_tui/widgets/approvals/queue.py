@@ -29,7 +29,7 @@ class CardQueue:
         return len(self._waiting)
 
     def update(self, waiting: Sequence[ToolApproval]) -> None:
-        """Take over what waits now, oldest first."""
+        """Take over the waiting calls, oldest first."""
         self._answered &= {request.id for request in waiting}
         self._replace([entry for entry in waiting if entry.id not in self._answered])
 

@@ -27,7 +27,7 @@ from genie_tui.transfers import FileTransfers
 from genie_tui.widgets.approvals.call_text import text_content
 
 MOST_CHARS: Final = 50_000
-"""Characters that may be quoted at once."""
+"""Characters that may be quoted together."""
 
 LONGEST_PASTE: Final = 8_000
 """Characters of a pasted text that may name files."""
@@ -79,7 +79,7 @@ class Attachments:
         return len(self.names()) < before
 
     def take(self) -> tuple[tuple[FileRef, ...], tuple[Quote, ...]]:
-        """Remove and return what is ready to be sent."""
+        """Remove and return the items ready to be sent."""
         taken = tuple(self.files), tuple(self.quotes)
         self.files, self.quotes = [], []
         return taken
@@ -151,7 +151,7 @@ class AttachmentLine(Static):
         return _chip(f"▤ {visible_line(name)}", file_size(size) + more)
 
 
-# What the questions before attaching and sending show
+# The content of the questions before attaching and sending
 
 
 def agents_here(state: RoomState) -> list[str]:
@@ -167,7 +167,7 @@ def others_here(state: RoomState, me: str) -> list[str]:
 def sending_question(
     text: str, files: Sequence[FileRef], quotes: Sequence[Quote], state: RoomState, me: str
 ) -> Content:
-    """Return what is about to be sent, and to whom."""
+    """Return the next message's parts and readers."""
     things = [*map(_file_line, files), *map(_quote_line, quotes)]
     shown = [Content.styled(f"“{visible(text)}”", "italic")] if text.strip() else []
     return Content("\n").join([*shown, *things, Content(""), *_receivers(state, me, _sum(things))])
@@ -227,7 +227,7 @@ def _list(names: Iterable[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
-# What a paste names
+# The files that a paste names
 
 
 def may_name_files(text: str) -> bool:

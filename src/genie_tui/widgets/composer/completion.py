@@ -14,7 +14,7 @@ from genie_core.text.safe import visible_line
 from genie_tui.emoji import emojis
 
 MOST: Final = 8
-"""Completions that are on the screen at once, and the most of emoji, names and files."""
+"""Completions that are on the screen together, and the most of emoji, names and files."""
 
 _NAME: Final = re.compile(r"(?:^|[\s(,])@(?P<typed>\"[^\"\n]*|[^\s@\"]*)\Z")
 _WORD: Final = re.compile(r"(?:^|[\s(,])(?P<typed>[^\s@\"/:]+)\Z")
@@ -24,7 +24,7 @@ _EMOJI: Final = re.compile(r"(?:^|\s):(?P<typed>[a-z0-9_+-]{2,}:?|[a-z]:)\Z")
 _ARGUMENT: Final = re.compile(r"/(?P<command>\w+) +(?P<rest>[^\n]*)")
 
 Words: TypeAlias = Sequence[tuple[str, str]]
-"""Words, each with what it means or nothing."""
+"""Words, each with its meaning or nothing."""
 
 
 def _nothing(_command: str, _rest: str) -> None:
@@ -39,10 +39,10 @@ def _no_files(_typed: str, _most: int) -> Sequence[str]:
 class Completions:
     """The completions of a room: names and files for `@`, and commands with their help for `/`.
 
-    `files` returns the best paths for what is typed, and at most so many. Neither names nor
+    `files` returns the best paths for the typed text, and at most so many. Neither names nor
     commands carry their `@` or `/`. `agent_commands` come behind the agent's name. `argument`
-    returns for a command and what follows it the end of that, which is being typed, and what it may
-    become; None for nothing.
+    returns for a command and the text after it the end of that, which is being typed, and what it
+    may become; None for nothing.
     """
 
     names: Sequence[str] = ()
@@ -54,7 +54,7 @@ class Completions:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One way to complete what is being typed."""
+    """One way to complete the current word."""
 
     text: str
     detail: str = ""
@@ -75,8 +75,8 @@ def offer(before: str, completions: Completions) -> Offer | None:
     """Return the completions of the text before the cursor, None if there are none.
 
     Names of emoji come after a `:`, and are replaced by them. Names of people come after an `@`
-    that starts a word, and after them files; commands after a `/` that starts the draft, and what a
-    command takes after that; the agent's own commands after its name and a `/`.
+    that starts a word, and after them files; commands after a `/` that starts the draft, and the
+    arguments of a command; the agent's own commands after its name and a `/`.
     """
     if (line := _ARGUMENT.fullmatch(before)) and (
         argument := completions.argument(line["command"], line["rest"])
@@ -152,7 +152,7 @@ def _matching(typed: str, sign: str, known: Sequence[tuple[str, str]]) -> Iterat
 
 
 class CompletionList(OptionList, can_focus=False):
-    """A list that floats above what follows it. Keys never go here: the editor keeps the focus."""
+    """A list that floats above other widgets. Keys never go here: the editor keeps the focus."""
 
     DEFAULT_CSS: ClassVar[str] = f"""
     CompletionList {{

@@ -33,7 +33,7 @@ SLACK: Final = 2_000
 """Characters by which a paste may exceed the limit without being cut."""
 
 PURPOSE: Final = 60
-"""Columns to say what the next message is for."""
+"""Columns for the purpose of the next message."""
 
 KEPT: Final = 200
 """How many sent messages the history keeps."""
@@ -60,13 +60,13 @@ class Composer(Vertical):
     """The editor for the next message.
 
     Enter sends; shift+enter, ctrl+j and alt+enter start a new line, as pasting does for all its
-    lines. Up on the first line and down on the last walk through what was sent before. Typing `@`
-    or `/` offers what `candidates` returns. These are the default keys; all other keys are
-    translated to them first.
+    lines. Up on the first line and down on the last walk through sent messages. Typing `@` or `/`
+    offers the words of `candidates`. These are the default keys; all other keys are translated to
+    them first.
 
     `claim_key` sees every key before all this and `claim_paste` every paste; they return True to
-    keep it. `limit` returns the characters that a message may have, `may_be_empty` tells whether a message without text can be sent,
-    `as_typed` what the history keeps for a text.
+    keep it. `limit` returns the characters that a message may have, `may_be_empty` tells whether a
+    message without text can be sent, `as_typed` the form that the history keeps for a text.
     """
 
     DEFAULT_CSS: ClassVar[str] = """
@@ -141,7 +141,7 @@ class Composer(Vertical):
         return self._placeholder
 
     def show_answers(self, *, answers: bool) -> None:
-        """Say whether an agent answers what is written."""
+        """Say whether an agent answers the message."""
         self._placeholder = PLACEHOLDER if answers else UNANSWERED_PLACEHOLDER
         self.on_resize()
 
@@ -172,7 +172,7 @@ class Composer(Vertical):
         self._editor.read_only = closed
 
     def go_on_with(self, text: str) -> None:
-        """Take the focus at once, and text that was typed or pasted elsewhere."""
+        """Take the focus immediately, and text that was typed or pasted elsewhere."""
         self.screen.set_focus(self._editor)  # `focus` would take it after the next keys
         self._editor.insert_pasted(text)
 
@@ -181,7 +181,7 @@ class Composer(Vertical):
         self._editor.insert_pasted(text)
 
     def show_purpose(self, title: str) -> None:
-        """Show above the editor what the next message is for; nothing for a message of its own."""
+        """Show the purpose of the next message above the editor; nothing for a new message."""
         shown = Content(title).truncate(PURPOSE, ellipsis=True) if title else Content("")
         self._editor.border_title = (
             Content.assemble(shown, f" · {cancel_key(keymap_of(self))} cancels") if title else None
@@ -245,7 +245,7 @@ class Composer(Vertical):
         return key not in ("", pressed) or pressed == "tab"
 
     def _use(self, key: str) -> bool:
-        """Do what a default key does here; return whether it does anything."""
+        """Run the action of a default key here; return whether it does anything."""
         if self.claim_key(key):
             return True
         if self._offer is not None and self._take_choice_key(key, self._offer):
@@ -295,7 +295,7 @@ class Composer(Vertical):
             return
         choice: Choice = offered.choices[index]
         self._dismiss()
-        ended = not choice.text.endswith("/")  # a folder goes on with what is in it
+        ended = not choice.text.endswith("/")  # a folder goes on with its content
         self._editor.complete(offered.typed, choice.text + " " * ended)
         self._editor.focus()
 
@@ -391,7 +391,7 @@ class Editor(TextEditor, inherit_bindings=False):
         self.move_cursor(self.document.end)
 
     def type(self, text: str) -> None:
-        """Replace what is selected, as if the text had been typed."""
+        """Replace the selection, as if the text had been typed."""
         start, end = self.selection
         done = self.replace(text, start, end, maintain_selection_offset=False)
         self.move_cursor(done.end_location)

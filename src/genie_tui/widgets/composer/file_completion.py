@@ -33,7 +33,7 @@ class FileCompletion:
         self._paths: list[_Path] = []
 
     def forget(self) -> None:
-        """Find the files anew at the next use."""
+        """Find the files again at the next use."""
         self._is_fresh = False
 
     def set_files(self, files: Sequence[str]) -> None:
@@ -47,7 +47,7 @@ class FileCompletion:
     def choices(self, typed: str, most: int) -> list[str]:
         """Return the best matches as they stand in a message without the `@`, folders with a slash.
 
-        Nothing typed offers what is at the top; otherwise each path that has the typed characters in
+        An empty text offers the top level; otherwise each path that has the typed characters in
         this order matches.
         """
         if not self._is_fresh:

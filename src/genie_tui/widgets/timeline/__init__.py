@@ -1,1 +1,1 @@
-"""The timeline of a room: what was said, answered and noted, drawn line by line."""
+"""The timeline of a room: messages, answers and notes, drawn line by line."""

@@ -179,7 +179,7 @@ def in_gutter(glyph: str, style: Style | None = None, *, acts: bool = False) -> 
 def highlight(code: str, language: str, palette: Palette, *, until: float = inf) -> Text:
     """Colour code in a language; without colours if the language is unknown or the code long.
 
-    What is not coloured by `until`, a time of the performance counter, stays so.
+    Code that is not coloured by `until`, a time of the performance counter, stays so.
     """
     plain = Text(code)
     if not language or len(code) > LONGEST or perf_counter() > until:

@@ -90,7 +90,7 @@ class TimelineContent:
 
     @property
     def doubts(self) -> dict[int, str]:
-        """What is wrong with entries of the log, by number."""
+        """The problems of entries of the log, by number."""
         return dict(self._state.doubts)
 
     @property
@@ -221,7 +221,7 @@ class TimelineContent:
         return before + count + changed, self.above + dated + changed
 
     def show(self, span: HistorySpan | None) -> tuple[int, int]:
-        """Show another part of the history, or none; returns what `forget` does.
+        """Show another part of the history, or none; returns the result of `forget`.
 
         Live entries that it shows as well are forgotten.
         """
@@ -257,7 +257,7 @@ class TimelineContent:
             more = self._earlier - (span.before or 0) - span.messages
             self._above.append(GapEntry(max(0, more) if known else None, between=True))
 
-    # What is live
+    # Live entries
 
     def is_news(self, entry: TimelineEntry) -> bool:
         """Whether an entry is a message or answer of others."""
@@ -306,7 +306,7 @@ class TimelineContent:
         return event.seq <= self._log.head and (is_fresh or (event.seq == 1 < self._log.head))
 
     def _begin(self, events: Sequence[Event]) -> None:
-        """Add what the state knows from before these events; they follow separately."""
+        """Add the earlier entries of the state before these events; they follow separately."""
         state = self._state
         upto = events[0].seq if events else state.head + 1
         before = (

@@ -1,6 +1,6 @@
-"""Earlier parts of a room: which page of the log to read next, and what the state still knows.
+"""Earlier parts of a room: the next page of the log, and the entries of the state.
 
-`known_events` rebuilds events from the state, for what is shown without reading the log. A
+`known_events` rebuilds events from the state, for entries that are shown without reading the log. A
 `HistorySpan` shows a part of the log that was read again.
 """
 
@@ -30,7 +30,7 @@ from genie_core.room.state.thread import RUNNING, MessageThread, Phase, ToolAppr
 from genie_core.room.view.log import EntryLog
 
 PAGE: Final = 500
-"""Events that are read at once."""
+"""Events that are read in one go."""
 
 MOST: Final = 3 * PAGE
 """Events of a span at most."""
@@ -176,7 +176,7 @@ class PageRequest:
 def page_request(
     edge: PageEdge, since: int, span: HistorySpan | None, seq: int = 0
 ) -> PageRequest | None:
-    """Return what to read, None for nothing; events from `since` on are live."""
+    """Return the part to read, None for nothing; events from `since` on are live."""
     before, most = since, PAGE
     match edge:
         case PageEdge.START:
@@ -222,7 +222,7 @@ def with_page(
     return HistorySpan(events, first, last, before, doubts, agents, amendments)
 
 
-# What the state knows
+# Entries of the state
 
 _Key: TypeAlias = tuple[type, int, str]
 """A kind of event, the message it is about and the tool call, if it is about one."""

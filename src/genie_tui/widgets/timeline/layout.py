@@ -1,8 +1,8 @@
 """Where entries lie in a long column, and how much of a long text is shown.
 
-The height of an entry is an estimate until it is drawn. Lines in view must not move when an estimate
-turns out wrong, so everything within one screen of the visible lines is drawn before it is shown,
-and the position is corrected for what changed above.
+The height of an entry is an estimate until it is drawn. Lines in view must not move when an
+estimate turns out wrong, so everything within one screen of the visible lines is drawn before it is
+shown, and the position is corrected for changes above.
 """
 
 import re

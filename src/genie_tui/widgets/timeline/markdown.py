@@ -1,6 +1,6 @@
 """Markdown by agents as styled lines.
 
-The text is not trusted: HTML is shown as it was written, character references stay what they are
+The text is not trusted: HTML is shown as it was written, character references stay as they are
 (they could name characters that must not reach a terminal), and an address is always shown next to
 the words that link to it. Only the shown address is a hyperlink of the terminal (OSC 8).
 """
@@ -23,7 +23,7 @@ from genie_tui.widgets.timeline.prose import linked
 _PARSER: Final = (
     MarkdownIt("commonmark", {"html": False})
     .enable(["table", "strikethrough"])
-    .disable(["entity", "reference"])  # what only defines something would not be shown
+    .disable(["entity", "reference"])  # mere definitions would not be shown
 )
 _SPAN: Final = {
     "em": Style(italic=True),
@@ -78,7 +78,7 @@ def _flatten(tokens: Sequence[Token]) -> None:
 
 
 class _Blocks:
-    """Draws the block structure; what is inside a block is styled text."""
+    """Draws the block structure; the content of a block is styled text."""
 
     def __init__(self, canvas: Canvas) -> None:
         self._canvas = canvas

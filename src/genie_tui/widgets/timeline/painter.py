@@ -80,9 +80,9 @@ _TRANSPARENT: Final = Color(0, 0, 0, 0)
 class Painter:
     """Draws entries at a width.
 
-    `reasons` adds why a message has no answer. `transfers` knows how far files have come, `progress`
-    what agents are doing. `wrong` are the messages whose decisions the person marked as wrong. `hue` is
-    the number of a name's colour.
+    `reasons` adds why a message has no answer. `transfers` knows how far files have come,
+    `progress` the work of agents. `wrong` are the messages whose decisions the person marked as
+    wrong. `hue` is the number of a name's colour.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class Painter:
         self._failed = False
 
     def paint(self, entry: TimelineEntry, exchange: MessageThread | None) -> list[Strip]:
-        """Draw an entry; `exchange` is what came of the message if it is one.
+        """Draw an entry; `exchange` is the thread of the message if it is one.
 
         An entry that can't be drawn is shown as plain text.
         """

@@ -51,7 +51,7 @@ class MarkedLine:
 
 
 def parts_of(text: str) -> Iterator[str | MarkedLine]:
-    """Split a plain part of a text into lines of lists and quotes, and what is between them."""
+    """Split a plain part of a text into lines of lists and quotes, and the texts between them."""
     plain: list[str] = []
     for line in text.split("\n"):
         found = _MARKED.fullmatch(line)

@@ -72,7 +72,7 @@ class _Run:
 
 
 class RoomClock:
-    """The time in a room, which is that of its latest event and what has passed here since.
+    """The time in a room, which is that of its latest event and the time here since.
 
     So an age is right if the clocks of machines differ, and in a recording, where `clock` stands.
     """
@@ -91,7 +91,7 @@ class RoomClock:
 class RunProgress:
     """The reports of the current runs. All but its notes is forgotten when a run ends.
 
-    If several agents of a run work at once, the latest report counts. `clock` counts seconds.
+    If several agents of a run work side by side, the latest report counts. `clock` counts seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -165,7 +165,7 @@ class RunProgress:
         return tuple(run.notes) if run is not None else self._notes.get(message, ())
 
     def line(self, message: int) -> str:
-        """Say which agent does what in the run for a message, or waits for what; safe to show.
+        """Name the working agent of the run for a message, its step, or its obstacle; safe to show.
 
         Empty if there is nothing to say, and while the run waits for a person.
         """
@@ -206,7 +206,7 @@ class RunProgress:
 
     @property
     def is_idle(self) -> bool:
-        """Whether no run is there to be told of."""
+        """Whether no run is there to describe."""
         return not self._state.running
 
     def changed(self) -> list[int]:

@@ -87,7 +87,7 @@ def nothing_chosen(keymap: Keymap) -> str:
 
 
 def marked(strip: Strip, pattern: re.Pattern[str], style: Style) -> Strip:
-    """Return a strip in which what matches has another style."""
+    """Return a strip in which matches have another style."""
     parts, end = list[Strip](), 0
     for match in pattern.finditer(strip.text):
         start, stop = (strip.index_to_cell_position(place) for place in match.span())
@@ -114,8 +114,8 @@ class EntryView(ScrollView, can_focus=True):
     No widget is made for an entry, and only entries near the visible part are ever drawn. Lines in
     view stay there when entries above them come, go, or turn out to be of another height.
 
-    What arrives while the person does not look, as `is_attended` says, gets a line above it. So many
-    messages were `missed` since they last looked at the end, so many of them for them.
+    An entry that arrives while the person does not look, as `is_attended` says, gets a line above
+    it. So many messages were `missed` since they last looked at the end, so many of them for them.
     """
 
     ALLOW_SELECT: ClassVar[bool] = True
@@ -393,7 +393,7 @@ class EntryView(ScrollView, can_focus=True):
             self.missed = self.missed_for_me = 0
 
     def _count(self, first: int) -> None:
-        """Count what arrived while the person reads back or looks elsewhere."""
+        """Count the entries that arrived while the person reads back or looks elsewhere."""
         if self._following and self.is_attended:
             return
         arrived = range(first, self._content.settled)
@@ -495,7 +495,7 @@ class Timeline(EntryView, can_focus=True):
             self.step = step
 
     class DetailsRequested(Message):
-        """The person requests to read all of a message, with what it brought along."""
+        """The person requests to read all of a message, with its files and quotes."""
 
         def __init__(self, exchange: MessageThread) -> None:
             super().__init__()
@@ -526,7 +526,7 @@ class Timeline(EntryView, can_focus=True):
     # Content
 
     def bind_state(self, state: RoomState, me: str) -> None:
-        """Show a room as seen by `me`, starting with what the state includes."""
+        """Show a room as seen by `me`, starting with the content of the state."""
         self._content = TimelineContent(state, me, can_read_back=self.history is not None)
         self.progress.bind_state(state, me)
         self._selected = self._reading = self._target = self._unread = None
@@ -537,7 +537,7 @@ class Timeline(EntryView, can_focus=True):
         """Show many events that were applied to the state, at the cost of one.
 
         Events that are shown already are skipped. The first batch tells more than the state does,
-        and so does a whole log from its first event on: they replace what the state showed.
+        and so does a whole log from its first event on: they replace the content of the state.
         """
         place = self.reading
         self.progress.keep_running()
@@ -606,7 +606,7 @@ class Timeline(EntryView, can_focus=True):
         """Whether reasons for missing answers are shown."""
         return self._reasons
 
-    def show_reasons(self, on: bool) -> None:  # noqa: FBT001 - a switch is what it is
+    def show_reasons(self, on: bool) -> None:  # noqa: FBT001 - it is a switch
         """Show or hide the reason below every message without an answer."""
         if on != self._reasons:
             self._reasons = on
@@ -620,7 +620,7 @@ class Timeline(EntryView, can_focus=True):
             self._redraw_message(message)
 
     def mark_matches(self, pattern: re.Pattern[str] | None) -> None:
-        """Mark what matches in messages and answers; None for nothing."""
+        """Mark the matches in messages and answers; None for nothing."""
         if pattern != self._found:
             self._found = pattern
             self._show_offers()
@@ -636,13 +636,13 @@ class Timeline(EntryView, can_focus=True):
                 return
 
     def mark_read(self) -> None:
-        """Remove the line above what was unread."""
+        """Remove the line above unread entries."""
         self._set_unread(None)
 
     # Actions
 
     def offers(self, action: str) -> bool:
-        """Whether an action does something for what is selected now."""
+        """Whether an action does something for the selection now."""
         return action not in DEPENDING or action in self._offered
 
     def watch__selected(self) -> None:
@@ -657,7 +657,7 @@ class Timeline(EntryView, can_focus=True):
             self.refresh_bindings()
 
     def _offers_now(self) -> Iterator[str]:
-        """Yield what of `DEPENDING` does something now."""
+        """Yield the actions of `DEPENDING` that have an effect now."""
         if self._found is not None:
             yield from MATCHES
         exchange = self.chosen
@@ -701,7 +701,7 @@ class Timeline(EntryView, can_focus=True):
         return chosen is not None and isinstance(self._content[chosen], AnswerEntry)
 
     def action_go_to_reply(self) -> None:
-        """Select what the selected message replies to."""
+        """Select the original of the selected reply."""
         exchange = self._chosen_or_hint()
         if exchange is not None and exchange.said.reply_to:
             self._came_from.append(exchange.seq)
@@ -805,14 +805,14 @@ class Timeline(EntryView, can_focus=True):
             self._select(first)
 
     def action_follow(self) -> None:
-        """Go to the end and follow it; what was unread counts as read."""
+        """Go to the end and follow it; unread entries count as read."""
         self.mark_read()
         self._selected = self._reading = self._target = None
         self._follow()
         self._settle()
 
     def action_step(self, step: int) -> None:
-        """Go to another match of what is being found."""
+        """Go to another match of the searched text."""
         if self._found is not None:
             self.post_message(self.MatchWanted(step))
 
@@ -892,7 +892,7 @@ class Timeline(EntryView, can_focus=True):
     def show_message(self, seq: int) -> None:
         """Scroll to an event, and select it if it is a message or an answer.
 
-        The first match of what is being found in it comes into view.
+        The first match of the searched text in it comes into view.
         """
         self._go_to(ScrollTarget(max(1, seq), self._rows // 3, select=True))
 
@@ -944,7 +944,7 @@ class Timeline(EntryView, can_focus=True):
         return next((row for row, line in lines if self._found.search(line.text)), 0)
 
     def _look_around(self, after: PageEdge | None = None) -> None:
-        """Read a page if the lines in view are near the end of what is held.
+        """Read a page if the lines in view are near the end of the held entries.
 
         `after` a page was read, only go on in its direction: the person did not scroll.
         """
