@@ -17,6 +17,9 @@ from genie_core.room.protocol.address import PORTS_TO_TRY
 # Agents of the OpenAI SDK leave its tracing as it is, which would upload what tests do.
 os.environ.setdefault("OPENAI_AGENTS_DISABLE_TRACING", "1")
 
+COLLECTIONS = 20_000, 20, 100
+"""Thresholds of the garbage collector, which with CPython's takes a quarter of the time."""
+
 # How long an example takes tells how busy the machine is, and nothing of what is tested.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")
@@ -82,10 +85,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.get_closest_marker("drill") is not None)
 
 
+def pytest_collection() -> None:
+    """Import thousands of tests without the garbage collector, which would find nothing."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """Spare the garbage collector what is there for good: thousands of tests and all modules."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(*COLLECTIONS)
+    gc.enable()
 
 
 @pytest.fixture

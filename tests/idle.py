@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Iterator
 from time import process_time
 from typing import Any
+from weakref import WeakSet
 
 import pytest
 from rich.console import RenderableType
@@ -40,7 +41,8 @@ async def wait_for_idle(_least: float = TURN, _most: float = 1.0) -> None:
         soon = loop.time() + TURN
         waits = any(each.when() < soon for each in loop._scheduled if not each.cancelled())
         if worked < IDLE and not waits:
-            return
+            break
+    paint()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -52,26 +54,36 @@ def pilots_wait_for_the_loop() -> Iterator[None]:
         yield
 
 
-def rendered_update(
+_unpainted: WeakSet[Compositor] = WeakSet()
+
+
+def noted_update(
     compositor: Compositor,
     full: bool = False,
     screen_stack: list[Screen[Any]] | None = None,
     simplify: bool = False,
 ) -> RenderableType | None:
-    """Render what has changed, without cutting it into an update of a terminal that is not there.
+    """Note that something has changed; `paint` renders it once the app is at rest.
 
-    Every widget renders its lines as ever. Fitting them together is more than a third of a pilot's
-    work, and a headless app throws the result away.
+    A terminal gets every frame. A pilot looks at what is there when the app rests, and a headless
+    app throws the rest away.
     """
     if full or not active_app.get().is_headless:
         return _render_update(compositor, full, screen_stack, simplify)
     visible_screen_stack.set(screen_stack or [])
-    screen, dirty = compositor.size.region, compositor._dirty_regions.copy()
-    compositor._dirty_regions.clear()
-    if dirty:
-        changed = Region.from_union(list(dirty)).intersection(screen)
-        deque(compositor._get_renders(changed), 0)
+    _unpainted.add(compositor)
     return None
+
+
+def paint() -> None:
+    """Render all lines of the widgets that have changed, as a terminal would show them."""
+    while _unpainted:
+        compositor = _unpainted.pop()
+        screen, dirty = compositor.size.region, compositor._dirty_regions.copy()
+        compositor._dirty_regions.clear()
+        if dirty:
+            changed = Region.from_union(list(dirty)).intersection(screen)
+            deque(compositor._get_renders(changed), 0)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -82,5 +94,5 @@ def pilots_compose_no_updates() -> Iterator[None]:
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(RuleSet, "__hash__", object.__hash__)
-        patch.setattr(Compositor, "render_update", rendered_update)
+        patch.setattr(Compositor, "render_update", noted_update)
         yield
