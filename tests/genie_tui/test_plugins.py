@@ -36,6 +36,21 @@ def test_importer_of_third_party(
     assert "zoe: »hello« from Zulip" in capsys.readouterr().out
 
 
+def test_format_of_third_party(
+    third_party: Callable[[str, str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    third_party(
+        "[genie.exporters]\ncsv = thirdparty:csv\n",
+        "def csv(saved, choices): yield f'{saved.id},1\\n'\n",
+    )
+    monkeypatch.setenv("GENIE_HOME", str(tmp_path / "home"))
+    saved_room(tmp_path / "home/data/sessions")
+    for name, arguments in (("a.csv", []), ("b", ["--format", "csv"])):
+        path = tmp_path / name
+        assert main(["sessions", "export", ID, "-o", str(path), *arguments]) == 0
+        assert path.read_text() == f"{ID},1\n"
+
+
 def test_module_that_is_missing(third_party: Callable[[str, str], None]) -> None:
     third_party("[genie.commands]\nodd = thirdparty:nothing\n", "")
     with pytest.raises(BrokenExtension, match="'odd' of the plugin thirdparty can't be loaded"):

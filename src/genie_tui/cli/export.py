@@ -11,7 +11,15 @@ from typing import IO, TYPE_CHECKING, BinaryIO, TextIO, TypeAlias, cast
 
 from genie_core.errors import GenieError
 from genie_core.sessions.errors import NotImportable
-from genie_core.sessions.export.formats import STANDARD, ExportFormat, NoForm, default_name, form_of
+from genie_core.sessions.export.formats import (
+    STANDARD,
+    AnyFormat,
+    ExportFormat,
+    NoForm,
+    default_name,
+    form_of,
+    format_named,
+)
 from genie_core.settings.locations import Locations, folder_at, short_path
 from genie_core.settings.model import Settings
 from genie_core.storage.atomic import make_private_folder, reason
@@ -137,9 +145,9 @@ def import_session(
     return 0
 
 
-def _form(options: argparse.Namespace) -> ExportFormat:
+def _form(options: argparse.Namespace) -> AnyFormat:
     if options.format:
-        return ExportFormat(options.format)
+        return format_named(options.format)
     form = form_of(options.output)
     if form is None and Path(options.output).suffix and not Path(options.output).is_dir():
         raise NoForm(options.output)

@@ -10,7 +10,6 @@ from typing import Any, Final, NoReturn, TypeAlias
 
 from genie_core import __version__
 from genie_core.privacy.redaction import hide_secrets
-from genie_core.sessions.export.formats import ExportFormat
 from genie_core.settings.model import Settings
 from genie_core.settings.schema import NoSuchKey, given_as
 from genie_tui.cli.output import safe_line
@@ -728,8 +727,8 @@ def _add_export(add: AddPart) -> None:
     )
     export.add_argument(
         "--format",
-        choices=[form.value for form in ExportFormat],
-        help="jsonl is complete and can be imported, cast is a terminal recording, svg an animated "
+        metavar="FORMAT",
+        help="markdown, html, jsonl, cast or svg, or one of another plugin; jsonl is complete and can be imported, cast is a terminal recording, svg an animated "
         "picture of a short part (default: what the file's name ends in, or else markdown)",
     )
     export.add_argument(

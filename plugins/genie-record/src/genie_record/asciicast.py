@@ -10,16 +10,17 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from genie_core.room.protocol.events import Event
 from genie_core.sessions.errors import NotExported
 from genie_core.sessions.export.choices import EVERYTHING, Choices
-from genie_core.sessions.export.formats import ExportFormat
 from genie_core.sessions.replay.pace import gap
 from genie_core.sessions.session import SavedSession
 from genie_core.text.format import counted
 from genie_core.text.safe import visible_line
+
+RecordingForm: TypeAlias = Literal["cast", "svg"]
 
 WIDTH: Final = 100
 HEIGHT: Final = 30
@@ -49,7 +50,7 @@ def cast(saved: SavedSession, choices: Choices = EVERYTHING) -> Iterator[str]:
         DiskFailure: it can't be read.
         NotExported: the screens could not be drawn.
     """
-    return _recording(saved, choices, ExportFormat.CAST)
+    return _recording(saved, choices, "cast")
 
 
 def svg(saved: SavedSession, choices: Choices = EVERYTHING) -> Iterator[str]:
@@ -58,10 +59,10 @@ def svg(saved: SavedSession, choices: Choices = EVERYTHING) -> Iterator[str]:
     Raises:
         NotExported: the screens could not be drawn, or are too many for a picture.
     """
-    return _recording(saved, choices, ExportFormat.SVG)
+    return _recording(saved, choices, "svg")
 
 
-def _recording(saved: SavedSession, choices: Choices, form: ExportFormat) -> Iterator[str]:
+def _recording(saved: SavedSession, choices: Choices, form: RecordingForm) -> Iterator[str]:
     with saved.reader() as log:
         first = last = 0
         for event in log.events():
@@ -69,12 +70,12 @@ def _recording(saved: SavedSession, choices: Choices, form: ExportFormat) -> Ite
                 first, last = first or event.seq, event.seq
         began = log.read(first - 1, 1)[0].at if first else saved.metadata.created
         count = sum(1 for _ in moments(log.events(first - 1, last))) if first else 0
-    if form is ExportFormat.SVG and not 0 < count <= MOST_SCREENS:
+    if form == "svg" and not 0 < count <= MOST_SCREENS:
         why = (
             f"can't be one picture, which has 1 to {MOST_SCREENS}: choose a part by --from and --to"
         )
         raise NotExported(saved.id, f"{counted(count, 'screen')} {why}")
-    if form is ExportFormat.CAST:
+    if form == "cast":
         yield asciicast_line(_header(visible_line(saved.metadata.shown_title), began))
     if first:
         yield from _drawn(saved, first, last, form)
@@ -111,10 +112,10 @@ def asciicast_line(value: object) -> str:
     return json.dumps(value) + "\n"
 
 
-def _drawn(saved: SavedSession, first: int, last: int, form: ExportFormat) -> Iterator[str]:
+def _drawn(saved: SavedSession, first: int, last: int, form: RecordingForm) -> Iterator[str]:
     """Yield what a process draws; the process ends with the generator."""
     path = json.dumps([entry for entry in sys.path if entry])
-    part = [str(saved.folder), str(first), str(last), form.value]
+    part = [str(saved.folder), str(first), str(last), form]
     run = [sys.executable, "-c", _START, path, *part]
     with tempfile.TemporaryFile("w+", errors="replace") as problems:
         with subprocess.Popen(

@@ -17,7 +17,6 @@ from textual.strip import Strip
 from genie_core.room.open.requests import ReplayRoom
 from genie_core.room.open.service import RoomService
 from genie_core.sessions.errors import NotExported
-from genie_core.sessions.export.formats import ExportFormat
 from genie_core.sessions.replay.player import Recording
 from genie_core.sessions.service import SessionService
 from genie_core.sessions.session import SavedSession
@@ -38,7 +37,7 @@ _LINK: Final = re.compile(r"\x1b\]8;id=[^;\x1b]*;(?:file:[^\x1b]*)?")
 def main(folder: str, first: str, last: str, form: str) -> None:
     """Draw the screens of a replay, and print them in a format."""
     saved = SavedSession.load(Path(folder))
-    draw = _print_svg if ExportFormat(form) is ExportFormat.SVG else _print_lines
+    draw = _print_svg if form == "svg" else _print_lines
     asyncio.run(draw(saved, int(first), int(last), sys.stdout))
 
 

@@ -1,15 +1,20 @@
 """Export formats and their file suffixes."""
 
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from genie_core.errors import GenieError
+from genie_core.extensions import NoExtension, extensions
 from genie_core.storage.filenames import safe_name
 
 STANDARD: Final = "-"
 """Stands for the standard input or output."""
 
+
+EXPORTERS: Final = "genie.exporters"
+"""The entry points of the formats that plugins add."""
 
 IMAGES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 """Types of files that are shown inline; none of them can contain code."""
@@ -21,9 +26,16 @@ class ExportFormat(Enum):
     MARKDOWN = "markdown"
     HTML = "html"
     LINES = "jsonl"
-    CAST = "cast"
-    SVG = "svg"
 
+
+@dataclass(frozen=True, slots=True)
+class AddedFormat:
+    """A format of a plugin, named as its files end. It holds no files and hides nothing."""
+
+    value: str
+
+
+AnyFormat: TypeAlias = ExportFormat | AddedFormat
 
 ENDINGS: Final = {
     ".md": ExportFormat.MARKDOWN,
@@ -33,31 +45,27 @@ ENDINGS: Final = {
     ".htm": ExportFormat.HTML,
     ".jsonl": ExportFormat.LINES,
     ".zip": ExportFormat.LINES,
-    ".cast": ExportFormat.CAST,
-    ".svg": ExportFormat.SVG,
 }
 
 _ENDING: Final = {
     ExportFormat.MARKDOWN: ".md",
     ExportFormat.HTML: ".html",
     ExportFormat.LINES: ".jsonl",
-    ExportFormat.CAST: ".cast",
-    ExportFormat.SVG: ".svg",
 }
 
 
-RECORDINGS: Final = (ExportFormat.CAST, ExportFormat.SVG)
-"""Formats that show screens; they need a renderer and hold no files."""
-
-
-class NoForm(GenieError):
-    """A file name's suffix names no export format."""
+class NoForm(NoExtension):
+    """A file name's suffix names no export format, neither of the program nor of a plugin."""
 
     def __init__(self, wanted: str) -> None:
-        super().__init__(
-            f"{wanted!r} does not say what to write: let it end in one of {', '.join(ENDINGS)}"
-        )
+        super().__init__(EXPORTERS, _added_name(wanted))
         self.wanted = wanted
+
+    def __str__(self) -> str:
+        endings = [*ENDINGS, *(f".{each}" for each in extensions(EXPORTERS))]
+        return (
+            f"{self.wanted!r} does not say what to write: let it end in one of {', '.join(endings)}"
+        )
 
 
 class InTheWay(GenieError):
@@ -70,12 +78,30 @@ class InTheWay(GenieError):
         self.path = path
 
 
-def form_of(name: str) -> ExportFormat | None:
+def form_of(name: str) -> AnyFormat | None:
     """Return the format that a file name's suffix stands for, if any."""
-    return ENDINGS.get(Path(name).suffix.lower())
+    form = ENDINGS.get(Path(name).suffix.lower())
+    if form is not None:
+        return form
+    added = _added_name(name)
+    return AddedFormat(added) if added in extensions(EXPORTERS) else None
 
 
-def default_name(session: str, form: ExportFormat, *, attachments: bool) -> str:
+def format_named(name: str) -> AnyFormat:
+    """Return the format of this name; a plugin may add it."""
+    try:
+        return ExportFormat(name)
+    except ValueError:
+        return AddedFormat(name)
+
+
+def _added_name(path: str) -> str:
+    return Path(path).suffix.lower().removeprefix(".")
+
+
+def default_name(session: str, form: AnyFormat, *, attachments: bool) -> str:
     """Return the default file name of an export."""
+    if isinstance(form, AddedFormat):
+        return f"{safe_name(session)}.{form.value}"
     ending = ".zip" if form is ExportFormat.LINES and attachments else _ENDING[form]
     return f"{safe_name(session)}{ending}"

@@ -18,8 +18,10 @@ from genie_core.sessions.errors import NotExported
 from genie_core.sessions.export.bundle import pieces, write_bundle
 from genie_core.sessions.export.choices import EVERYTHING, Choices
 from genie_core.sessions.export.formats import (
+    EXPORTERS,
     IMAGES,
-    RECORDINGS,
+    AddedFormat,
+    AnyFormat,
     ExportFormat,
     InTheWay,
     NoForm,
@@ -34,9 +36,7 @@ from genie_core.storage.errors import disk_access
 from genie_core.storage.filenames import safe_name
 
 Exporter: TypeAlias = Callable[[SavedSession, Choices], Iterator[str]]
-"""Yields a session, from one place to another, in the form that a plugin adds to `EXPORTERS`."""
-
-EXPORTERS: Final = "genie.exporters"
+"""Yields a session, from one place to another: the interface of an entry point in `EXPORTERS`."""
 
 _OTHER: Final = "application/octet-stream"
 
@@ -73,7 +73,7 @@ def write_export(
 
 def write_file(
     saved: SavedSession,
-    form: ExportFormat,
+    form: AnyFormat,
     path: Path,
     *,
     attachments: bool = False,
@@ -158,7 +158,7 @@ def _remove_pages(folder: Path, after: int) -> None:
 
 def write_to(
     saved: SavedSession,
-    form: ExportFormat,
+    form: AnyFormat,
     out: IO[bytes],
     *,
     attachments: bool = False,
@@ -186,16 +186,16 @@ def write_to(
             notes: list[str] = []
             inside = _inside(saved, notes) if attachments else nowhere
             return [*_write(html(saved, inside, choices), out), *notes]
-        case ExportFormat.CAST | ExportFormat.SVG:
+        case AddedFormat(name):
             if attachments:
-                raise NotExported(saved.id, "a recording holds no attached files")
-            export: Exporter = load_extension(EXPORTERS, form.value)
+                raise NotExported(saved.id, f"{name} holds no attached files")
+            export: Exporter = load_extension(EXPORTERS, name)
             return _write(export(saved, choices), out)
 
 
 def print_out(
     saved: SavedSession,
-    form: ExportFormat,
+    form: AnyFormat,
     out: TextIO,
     *,
     attachments: bool = False,
@@ -221,13 +221,13 @@ def print_out(
 
 
 def _check_choices(
-    saved: SavedSession, form: ExportFormat, choices: Choices, *, attachments: bool
+    saved: SavedSession, form: AnyFormat, choices: Choices, *, attachments: bool
 ) -> None:
     """Refuse choices that a format can't keep; raises `NotExported`."""
     if form is ExportFormat.LINES and choices != EVERYTHING:
         raise NotExported(saved.id, "jsonl is complete; choose a part of it in markdown or html")
-    if form in RECORDINGS and choices != Choices(choices.first, choices.last):
-        raise NotExported(saved.id, "a recording can't hide anything; use markdown or html")
+    if isinstance(form, AddedFormat) and choices != Choices(choices.first, choices.last):
+        raise NotExported(saved.id, f"{form.value} can't hide anything; use markdown or html")
     if choices.hides and attachments:
         raise NotExported(saved.id, "nothing can be hidden in attached files; leave them out")
 

@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.widgets import Checkbox, Input, Static
 
 from genie_core.sessions.export.choices import EVERYTHING, Choices
-from genie_core.sessions.export.formats import RECORDINGS, ExportFormat, form_of
+from genie_core.sessions.export.formats import AddedFormat, AnyFormat, ExportFormat, form_of
 from genie_core.text.format import counted, file_size
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keymap import keymap_of
@@ -37,7 +37,8 @@ _PARTS: Final = {
 }
 """The choices for formats to be read, by their names in `Choices`."""
 
-_WORDS: Final = {
+_OTHER: Final = ("A format of a plugin, without files.",) * 2
+_WORDS: Final[dict[AnyFormat, tuple[str, str]]] = {
     ExportFormat.MARKDOWN: (
         "Markdown.",
         "Markdown, with the files in {folder}.",
@@ -47,8 +48,8 @@ _WORDS: Final = {
         "The complete session, for importing.",
         "The complete session with its files, for importing.",
     ),
-    ExportFormat.CAST: ("A terminal recording, without files.",) * 2,
-    ExportFormat.SVG: ("An animated picture of a short session, without files.",) * 2,
+    AddedFormat("cast"): ("A terminal recording, without files.",) * 2,
+    AddedFormat("svg"): ("An animated picture of a short session, without files.",) * 2,
 }
 
 
@@ -167,7 +168,7 @@ class ExportScreen(Dialog[ExportRequest | None]):
             self._tell("Unknown format: use .md, .html, .cast, .svg, .jsonl or .zip.", wrong=True)
             return
         folder = f"{Path(name).stem}-files"
-        self._tell(_WORDS[form][self._files.value].format(folder=folder), wrong=False)
+        self._tell(_WORDS.get(form, _OTHER)[self._files.value].format(folder=folder), wrong=False)
 
     def _tell(self, text: str, *, wrong: bool) -> None:
         line = self.query_one("#export-form", Static)
@@ -176,7 +177,7 @@ class ExportScreen(Dialog[ExportRequest | None]):
 
     @property
     def _has_no_room(self) -> bool:
-        return form_of(self._wanted) in RECORDINGS
+        return isinstance(form_of(self._wanted), AddedFormat)
 
     @property
     def _parts(self) -> list[_Choice]:

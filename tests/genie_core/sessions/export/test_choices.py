@@ -25,7 +25,7 @@ from genie_core.sessions.export.choices import (
     read_place,
     read_redactions,
 )
-from genie_core.sessions.export.formats import ExportFormat
+from genie_core.sessions.export.formats import AddedFormat, ExportFormat
 from genie_core.sessions.export.html import html
 from genie_core.sessions.export.markdown import markdown
 from genie_core.sessions.export.writer import print_out
@@ -171,7 +171,7 @@ def test_bad_redactions_are_a_clear_error(tmp_path: Path, content: bytes, why: s
 
 def test_a_format_that_can_hide_nothing_says_so(tmp_path: Path) -> None:
     saved = saved_room(tmp_path)
-    for form in (ExportFormat.LINES, ExportFormat.CAST):
+    for form in (ExportFormat.LINES, AddedFormat("cast")):
         with pytest.raises(NotExported, match="markdown or html"):
             print_out(saved, form, io.StringIO(), choices=Choices(pseudonyms=True))
     with pytest.raises(NotExported, match="attached files"):

@@ -16,7 +16,8 @@ from tests.genie_core.sessions.sample import BORN, DIGEST, FILE, SECRETS, log_by
 from genie_core.room.protocol.events import Event, FileRef, MessagePosted, RoomCreated
 from genie_core.sessions.errors import NotExported
 from genie_core.sessions.export.formats import (
-    RECORDINGS,
+    AddedFormat,
+    AnyFormat,
     ExportFormat,
     InTheWay,
     NoForm,
@@ -29,6 +30,9 @@ from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.session import SavedSession
 from genie_core.storage.blobs import BLOBS_NAME, BlobStore
 from genie_core.storage.errors import DiskFailure
+
+RECORDINGS = (AddedFormat("cast"), AddedFormat("svg"))
+FORMS = (*ExportFormat, *RECORDINGS)
 
 PICTURE = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -52,14 +56,14 @@ def names_in(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-@pytest.mark.parametrize("form", ExportFormat)
+@pytest.mark.parametrize("form", FORMS)
 def test_every_form_is_written_for_its_owner_alone(
-    saved: SavedSession, folder: Path, form: ExportFormat
+    saved: SavedSession, folder: Path, form: AnyFormat
 ) -> None:
     path = folder / default_name(saved.id, form, attachments=False)
     assert write_file(saved, form, path) == []
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert form_of(path.name) is form
+    assert form_of(path.name) == form
     assert names_in(folder) == [path.name]
     data = path.read_bytes()
     assert b"see the file" in data
@@ -168,7 +172,7 @@ def test_a_page_shows_pictures_and_offers_everything_else(
 
 @pytest.mark.parametrize("form", [ExportFormat.MARKDOWN, ExportFormat.HTML, ExportFormat.LINES])
 def test_files_that_are_not_here_are_told_of(
-    saved: SavedSession, folder: Path, form: ExportFormat
+    saved: SavedSession, folder: Path, form: AnyFormat
 ) -> None:
     BlobStore(saved.folder / BLOBS_NAME).remove(DIGEST)
     (note,) = write_file(saved, form, folder / "room", attachments=True)
@@ -176,15 +180,15 @@ def test_files_that_are_not_here_are_told_of(
 
 
 @pytest.mark.parametrize("form", RECORDINGS)
-def test_a_recording_holds_no_files(saved: SavedSession, folder: Path, form: ExportFormat) -> None:
+def test_a_recording_holds_no_files(saved: SavedSession, folder: Path, form: AnyFormat) -> None:
     with pytest.raises(NotExported, match="no attached files"):
         write_file(saved, form, folder / "room.cast", attachments=True)
     assert names_in(folder) == []
 
 
-@pytest.mark.parametrize("form", ExportFormat)
+@pytest.mark.parametrize("form", FORMS)
 def test_what_is_printed_is_what_would_be_written(
-    saved: SavedSession, folder: Path, form: ExportFormat
+    saved: SavedSession, folder: Path, form: AnyFormat
 ) -> None:
     write_file(saved, form, folder / "room")
     out = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
