@@ -15,7 +15,12 @@ from genie_core.privacy.redaction import hide_secrets
 from genie_core.room.transport.rate import TokenBucket
 from genie_core.text.safe import visible_line
 
-LEVELS: Final = {"": logging.WARNING, "genie_core": logging.INFO, "genie_tui": logging.INFO}
+LEVELS: Final = {
+    "": logging.WARNING,
+    "genie_core": logging.INFO,
+    "genie_serve": logging.INFO,
+    "genie_tui": logging.INFO,
+}
 """Libraries are logged from a warning on."""
 
 FIELDS: Final = ("room", "rooms", "members", "connections", "left_out")
