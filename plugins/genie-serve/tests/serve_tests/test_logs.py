@@ -60,7 +60,8 @@ def test_libraries_say_only_what_matters(capsys: pytest.CaptureFixture[str]) -> 
         logging.getLogger("websockets.server").info("connection open")
         logging.getLogger("nats.aio.client").warning("disconnected")
         logging.getLogger("genie_core.shown").info("opened")
-    assert [line["event"] for line in lines(capsys)] == ["disconnected", "opened"]
+        logging.getLogger("genie_serve.shown").info("stopping")
+    assert [line["event"] for line in lines(capsys)] == ["disconnected", "opened", "stopping"]
 
 
 def test_a_flood_from_one_place_is_cut_short_and_counted() -> None:
