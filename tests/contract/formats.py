@@ -57,7 +57,7 @@ from genie_core.room.state.snapshot import encode_state
 from genie_core.room.state.thread import MessageThread, ToolApproval
 from genie_core.sessions import metadata
 from genie_core.sessions.export import header as header
-from genie_core.sessions.export.bundle import SESSION_NAME
+from genie_core.sessions.export.jsonl import SESSION_NAME
 from genie_core.sessions.labels import LABELS_NAME, Label
 from genie_core.sessions.lock import LOCK_NAME, LockHolder
 from genie_core.sessions.log import index

@@ -5,16 +5,13 @@ replace them. A secret that is replaced is overwritten.
 """
 
 import difflib
-import errno
-import hashlib
 import os
-import shutil
 import stat
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import count
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
@@ -36,11 +33,10 @@ from genie_core.backup.format import (
 )
 from genie_core.backup.places import SESSIONS, place_of
 from genie_core.sessions.catalog import staged
-from genie_core.sessions.export.jsonl import PIECE
 from genie_core.sessions.lock import SessionInUse, holder, in_turn
 from genie_core.sessions.session import METADATA_NAME
 from genie_core.settings.locations import Locations
-from genie_core.storage.archives import BROKEN_ARCHIVE
+from genie_core.storage.archives import BROKEN_ARCHIVE, check_space, copy_pieces, pieces_of
 from genie_core.storage.atomic import (
     create_file,
     make_private_folder,
@@ -48,6 +44,7 @@ from genie_core.storage.atomic import (
     replace_file,
     sync_data,
     sync_folder,
+    unused_path,
     write_whole,
 )
 from genie_core.storage.errors import disk_access
@@ -97,7 +94,8 @@ def restore_backup(
         _check_names(archive, part, locations, name)
         if session:
             part = _only(session, part, name)
-        _check_space(base, part)
+        make_private_folder(base)
+        check_space(base, sum(entry.size for entry in part.entries.values()))
         with staged(base) as folder:
             _unpack(archive, part, folder, name)
             return _Putting(locations, folder, replace=replace).put(part, secrets)
@@ -162,13 +160,6 @@ def _only(session: str, part: PrivatePart, name: str) -> PrivatePart:
     return PrivatePart(entries, files, {})
 
 
-def _check_space(base: Path, part: PrivatePart) -> None:
-    make_private_folder(base)
-    needed = sum(entry.size for entry in part.entries.values())
-    if needed > shutil.disk_usage(base).free:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
 def _unpack(archive: zipfile.ZipFile, part: PrivatePart, folder: Path, name: str) -> None:
     """Write the sessions into a folder that no list includes, and verify every file."""
     for entry, expected in part.entries.items():
@@ -188,18 +179,15 @@ def _copied(
     archive: zipfile.ZipFile, entry: str, path: Path, expected: ArchivedFile
 ) -> ArchivedFile:
     """Copy no more of an entry than there should be."""
-    digest, size = hashlib.sha256(), 0
     descriptor = create_file(path)
     try:
         with archive.open(entry) as file:
-            while size <= expected.size and (data := file.read(PIECE)):
-                size += len(data)
-                digest.update(data)
-                write_whole(descriptor, data)
+            pieces = pieces_of(file, expected.size + 1)
+            found = copy_pieces(pieces, partial(write_whole, descriptor))
         sync_data(descriptor)
     finally:
         os.close(descriptor)
-    return ArchivedFile(size, digest.hexdigest())
+    return ArchivedFile(found.size, found.sha256)
 
 
 def _session_in(entry: str) -> str:
@@ -278,8 +266,7 @@ class _Putting:
 
     def _set_aside(self, name: str, place: Path, mark: str) -> None:
         """Rename what is here, as the program does with an older copy of a room."""
-        names = (place.with_name(f"{place.name}{mark}{number}") for number in count(1))
-        aside = next(each for each in names if not each.exists())
+        aside = unused_path(place, mark)
         place.rename(aside)
         self._done.replaced[name] = aside.name
 

@@ -1,12 +1,10 @@
 """Write a backup. Sessions are streamed; running programs need not be closed."""
 
-import hashlib
 import sys
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
 
 import msgspec
 
@@ -34,11 +32,10 @@ from genie_core.sessions.export.jsonl import file_pieces, whole_lines
 from genie_core.sessions.export.writer import fresh_file
 from genie_core.sessions.session import LOG_NAME
 from genie_core.settings.locations import Locations
+from genie_core.storage.archives import copy_pieces, private_entry
 from genie_core.storage.atomic import read_file
 from genie_core.storage.blobs import BLOBS_NAME
 from genie_core.storage.errors import disk_access
-
-_EARLIEST: Final = (1980, 1, 1, 0, 0, 0)
 
 
 @dataclass(slots=True)
@@ -100,7 +97,9 @@ class _Writer:
         passphrase: str,
         elsewhere: Mapping[str, Path],
     ) -> BackupReport:
-        self._archive.writestr(_info(HEADER_NAME), msgspec.json.encode(self._header))
+        self._archive.writestr(
+            private_entry(HEADER_NAME, packed=False), msgspec.json.encode(self._header)
+        )
         for prefix, home in homes(locations):
             for name, path in private_files(home):
                 self._take_private(f"{prefix}{name}", path)
@@ -111,7 +110,7 @@ class _Writer:
         kept = self._secrets(secrets)
         part = PrivatePart(self._entries, self._files, kept)
         data = encrypt_part(part, passphrase, self._header)
-        self._archive.writestr(_info(PRIVATE_NAME), data)
+        self._archive.writestr(private_entry(PRIVATE_NAME, packed=False), data)
         self._report.keys = sum(name.endswith(".key") for name in self._files)
         self._report.secrets = len(kept)
         return self._report
@@ -149,17 +148,7 @@ class _Writer:
                 return
         size = whole_lines(path) if path.name == LOG_NAME else sys.maxsize
         packed = path.parent.name != BLOBS_NAME  # most attached files are packed already
-        digest, written = hashlib.sha256(), 0
-        info = _info(name, status.st_mode, packed=packed)
+        info = private_entry(name, status.st_mode, packed=packed)
         with self._archive.open(info, "w", force_zip64=True) as entry:
-            for data in file_pieces(path, size):
-                digest.update(data)
-                written += entry.write(data)
-        self._entries[name] = ArchivedFile(written, digest.hexdigest())
-
-
-def _info(name: str, mode: int = 0o600, *, packed: bool = False) -> zipfile.ZipInfo:
-    info = zipfile.ZipInfo(name, _EARLIEST)
-    info.compress_type = zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED
-    info.external_attr = (0o100000 | mode & 0o600) << 16
-    return info
+            found = copy_pieces(file_pieces(path, size), entry.write)
+        self._entries[name] = ArchivedFile(found.size, found.sha256)

@@ -101,13 +101,13 @@ class Catalog:
         """Create an empty folder for a session; it is listed once it has metadata or a log."""
         with disk_access("make a folder in", self._base):
             make_private_folder(self._base)
-            return self._base / self._take_folder(_stem(title, now), suffix or _random)
+            return self._base / self._take_folder(_stem(title, now), suffix or random_suffix)
 
     def take_in(self, folder: Path, metadata: SessionMetadata) -> SavedSession:
         """Give a session that was built in a folder on the same disk its id and place."""
         with disk_access("make a folder in", self._base), in_turn(self._base):
             stem = _stem(metadata.title, metadata.created)
-            ids = (f"{stem}-{_random()}" for _ in count())
+            ids = (f"{stem}-{random_suffix()}" for _ in count())
             id_ = next(each for each in ids if not (self._base / each).exists())
             SavedSession(folder, msgspec.structs.replace(metadata, id=id_)).write()
             sync_folder(folder)
@@ -364,7 +364,8 @@ def _slug(title: str) -> str:
     return words or "room"
 
 
-def _random() -> str:
+def random_suffix() -> str:
+    """Return four random letters for an id."""
     return "".join(secrets.choice(_LETTERS) for _ in range(4))
 
 

@@ -13,6 +13,7 @@ from genie_core.room.protocol.events import is_moment
 from genie_core.sessions.errors import check_ordinary
 from genie_core.storage.atomic import append_line
 from genie_core.storage.errors import disk_access
+from genie_core.text.format import counted
 
 LABELS_NAME: Final = "labels.jsonl"
 
@@ -86,7 +87,7 @@ class Labels:
             else:
                 strange += 1
         if strange:
-            lines = "1 line" if strange == 1 else f"{strange:,} lines"
+            lines = counted(strange, "line")
             self.problems.append(f"{lines} of {self._path} can't be understood and are left out")
 
     def _take(self, label: Label) -> None:

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from genie_core.sessions.lock import LockHolder
+from genie_core.text.format import counted
 
 ID_PART: Final = 4
 """Minimum letters to match inside an id; fewer occur in many ids by chance."""
@@ -53,7 +54,7 @@ def past_line(count: int) -> str:
     """Return a line on the sessions past a limit and the remedy; empty for none."""
     if not count:
         return ""
-    sessions = "1 session is" if count == 1 else f"{count:,} sessions are"
+    sessions = counted(count, "session is", "sessions are")
     return f"{sessions} past your limit: genie-tui sessions prune"
 
 

@@ -14,7 +14,7 @@ from genie_core.sessions.log.reader import copy_log
 from genie_core.sessions.log.writer import EventLog
 from genie_core.sessions.metadata import SessionMetadata, one_line, summary_of
 from genie_core.sessions.session import LOG_NAME, METADATA_NAME, SavedSession
-from genie_core.storage.atomic import sync_folder
+from genie_core.storage.atomic import sync_folder, unused_path
 from genie_core.storage.blobs import BLOBS_NAME, BlobStore
 from genie_core.storage.errors import disk_access
 
@@ -59,7 +59,7 @@ def replace_log(folder: Path, repaired: Path) -> Path:
     The caller holds the session. Raises `OSError`.
     """
     path = folder / LOG_NAME
-    backup = _unused(path, folder)
+    backup = unused_path(folder / path.name, ".damaged-")
     if path.exists():
         original = path.stat()
         _keep(path, backup)
@@ -118,7 +118,7 @@ def _metadata_from(id_: str, log: CheckedLog) -> SessionMetadata:
 
 def _back_up(path: Path, folder: Path) -> Path:
     """Rename a file to an unused name in the session's folder."""
-    backup = _unused(path, folder)
+    backup = unused_path(folder / path.name, ".damaged-")
     with disk_access("rename", path):
         path.rename(backup)
         sync_folder(folder)
@@ -134,10 +134,3 @@ def _keep(path: Path, backup: Path) -> None:
             shutil.copy2(path, backup)
         except OSError:  # nor can it read all of the file
             path.rename(backup)
-
-
-def _unused(path: Path, folder: Path) -> Path:
-    number = 1
-    while (backup := folder / f"{path.name}.damaged-{number}").exists():
-        number += 1
-    return backup

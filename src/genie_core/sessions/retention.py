@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from genie_core.text.format import counted
+
 if TYPE_CHECKING:
     from genie_core.sessions.catalog import Listing
 DAY: Final = 86_400.0
@@ -39,8 +41,8 @@ def due(listings: "Iterable[Listing]", limits: RetentionLimits, now: float) -> l
     every = list(listings)
     oldest = sorted((each for each in every if not each.note), key=lambda each: each.last_activity)
     old = [each for each in oldest if _is_old(each, limits, now)]
-    days = "1 day" if limits.max_age_days == 1 else f"{limits.max_age_days:,} days"
-    found = [Due(each, f"no activity for {days}") for each in old]
+    why = f"no activity for {counted(limits.max_age_days, 'day')}"
+    found = [Due(each, why) for each in old]
     kept = sum(each.size for each in every) - sum(each.size for each in old)
     if limits.max_total_mb:
         found += _too_much(oldest[len(old) :], kept, limits.max_total_mb)

@@ -24,7 +24,7 @@ from genie_core.sessions.metadata import (
     summary_of,
 )
 from genie_core.sessions.transcript import excerpt
-from genie_core.storage.atomic import replace_file
+from genie_core.storage.atomic import replace_file, unused_path
 from genie_core.storage.blobs import BLOBS_NAME, BlobStore
 from genie_core.storage.errors import StorageError, disk_access
 
@@ -255,9 +255,7 @@ class SavedSession:
         """Make room for another copy of the same room; return the name of this one."""
         self.update(address="")
         with disk_access("rename the folder", self.folder):
-            number = 1
-            while (aside := self.folder.with_name(f"{self.folder.name}~{number}")).exists():
-                number += 1
+            aside = unused_path(self.folder, "~")
             self.folder.rename(aside)
         return aside
 

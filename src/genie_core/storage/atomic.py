@@ -5,6 +5,7 @@ import os
 import re
 import stat
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -50,6 +51,12 @@ def make_private_folder(folder: Path) -> None:
     for each in reversed(missing):
         each.mkdir(mode=0o700, exist_ok=True)
         sync_folder(each.parent)
+
+
+def unused_path(path: Path, mark: str) -> Path:
+    """Return the first unused name beside a path: its own, the mark and a number."""
+    names = (path.with_name(f"{path.name}{mark}{number}") for number in count(1))
+    return next(each for each in names if not each.exists())
 
 
 def append_line(path: Path, line: bytes) -> None:

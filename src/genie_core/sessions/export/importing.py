@@ -1,13 +1,11 @@
 """Import an exported session: verify it completely, then add it at once or not at all."""
 
-import errno
-import hashlib
 import os
 import re
-import secrets
-import shutil
 import zipfile
 from dataclasses import dataclass
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import IO, BinaryIO, Final
 
@@ -16,10 +14,9 @@ import msgspec
 from genie_core.datastore import path_name
 from genie_core.room.security.founding import hash_in
 from genie_core.room.state.room_state import RoomState
-from genie_core.sessions.catalog import staged
+from genie_core.sessions.catalog import random_suffix, staged
 from genie_core.sessions.check import doubts_told
 from genie_core.sessions.errors import AlreadySaved, NotImportable
-from genie_core.sessions.export.bundle import SESSION_NAME
 from genie_core.sessions.export.header import (
     HEADER_BYTES,
     MARK,
@@ -27,7 +24,7 @@ from genie_core.sessions.export.header import (
     decode_header,
     record_of,
 )
-from genie_core.sessions.export.jsonl import PIECE
+from genie_core.sessions.export.jsonl import SESSION_NAME
 from genie_core.sessions.export.parcel import Parcel, open_parcel
 from genie_core.sessions.labels import LABELS_NAME, Labels
 from genie_core.sessions.lock import in_turn
@@ -36,10 +33,11 @@ from genie_core.sessions.log.lines import LINE_BYTES, lines_of
 from genie_core.sessions.log.reader import LogReader
 from genie_core.sessions.metadata import SessionMetadata
 from genie_core.sessions.session import LOG_NAME, SavedSession
-from genie_core.storage.archives import BROKEN_ARCHIVE
-from genie_core.storage.atomic import create_file, sync_folder, write_whole
+from genie_core.storage.archives import BROKEN_ARCHIVE, check_space, copy_pieces, pieces_of
+from genie_core.storage.atomic import create_file, sync_folder, unused_path, write_whole
 from genie_core.storage.blobs import BLOBS_NAME, BlobStore
 from genie_core.storage.errors import StorageError, disk_access
+from genie_core.text.format import counted
 from genie_core.text.safe import visible_line
 
 LABELS_BYTES: Final = 16 * 1024 * 1024
@@ -50,7 +48,6 @@ LOST: Final = 1_000
 
 _HOSTED: Final = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _SUFFIX: Final = re.compile(r"-[a-z0-9]{4}\Z")
-_LETTERS: Final = "23456789abcdefghjkmnpqrstuvwxyz"  # none that are easily misread
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +71,7 @@ def import_room(base: Path, source: BinaryIO, name: str, *, as_copy: bool = Fals
     """
     with disk_access("import into", base), staged(base) as folder:
         with open_parcel(source, name) as parcel:
-            _check_space(base, parcel.size)
+            check_space(base, parcel.size)
             fresh = _Import(folder, parcel, name)
             fresh.receive()
         return Imported(put_session(base, fresh.room, as_copy=as_copy), fresh.notes)
@@ -138,20 +135,18 @@ class _Import:
 
     def _take(self, part: ExportPart, file: str) -> None:
         """Copy this many bytes of the lines; they must match the export's checksum."""
-        digest, lines, rest = hashlib.sha256(), 0, part.size
         target = create_file(self._folder / file)
         try:
-            while rest and (data := self._parcel.lines.read(min(rest, PIECE))):
-                rest -= len(data)
-                lines += data.count(b"\n")
-                digest.update(data)
-                write_whole(target, data)
+            found = copy_pieces(
+                pieces_of(self._parcel.lines, part.size), partial(write_whole, target)
+            )
             os.fsync(target)
         finally:
             os.close(target)
-        if rest:
-            raise self._refusal(f"it ends early: {rest:,} bytes are missing")
-        if digest.hexdigest() != part.sha256 or lines != part.lines:
+        if found.size < part.size:
+            missing = part.size - found.size
+            raise self._refusal(f"it ends early: {missing:,} bytes are missing")
+        if (found.sha256, found.lines) != (part.sha256, part.lines):
             raise self._refusal(f"it was changed after it was exported{self._damage(file)}")
 
     def _damage(self, file: str) -> str:
@@ -208,14 +203,14 @@ class _Import:
                 self._take_file(blobs, digest, size, entry)
         missing = len(state.files) - len(self._parcel.files)
         if missing:
-            files = "1 attached file does" if missing == 1 else f"{missing:,} attached files do"
+            files = counted(missing, "attached file does", "attached files do")
             self.notes.append(f"{files} not come along")
 
     def _take_file(self, blobs: BlobStore, digest: str, size: int, entry: IO[bytes]) -> None:
         place = 0
         try:
             blobs.begin(digest, size)
-            while data := entry.read(PIECE):
+            for data in pieces_of(entry, size):
                 place = blobs.write(digest, place, data)
             blobs.finish(digest, size)
         except StorageError as error:
@@ -225,11 +220,6 @@ class _Import:
 
     def _refusal(self, why: str) -> NotImportable:
         return NotImportable(self._name, why)
-
-
-def _check_space(base: Path, size: int) -> None:
-    if size > shutil.disk_usage(base).free:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def put_session(base: Path, room: SavedSession, *, as_copy: bool) -> SavedSession:
@@ -262,11 +252,8 @@ def _folder_of(record: SessionMetadata) -> str:
 
 def _other_name(base: Path, taken: str, *, hosted: bool) -> str:
     """Return a name similar to a taken one; a hosted room's is its id, with a random suffix."""
-    stem = _SUFFIX.sub("", taken) if hosted else taken
-    number = 1
-    while True:
-        letters = "".join(secrets.choice(_LETTERS) for _ in range(4))
-        name = f"{stem}-{letters}" if hosted else f"{stem}~{number}"
-        if not (base / name).exists():
-            return name
-        number += 1
+    if not hosted:
+        return unused_path(base / taken, "~").name
+    stem = _SUFFIX.sub("", taken)
+    names = (f"{stem}-{random_suffix()}" for _ in count())
+    return next(each for each in names if not (base / each).exists())

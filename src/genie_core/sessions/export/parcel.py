@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import IO, BinaryIO, Final
 
 from genie_core.sessions.errors import NotImportable
-from genie_core.sessions.export.bundle import SESSION_NAME
+from genie_core.sessions.export.jsonl import SESSION_NAME
 from genie_core.storage.archives import BROKEN_ARCHIVE, MOST_TIMES, SLACK
 from genie_core.storage.blobs import BLOBS_NAME
 

@@ -15,7 +15,6 @@ from genie_core.extensions import load_extension
 from genie_core.room.protocol.events import FileRef
 from genie_core.room.protocol.media import HEAD_BYTES, media_type
 from genie_core.sessions.errors import NotExported
-from genie_core.sessions.export.bundle import pieces, write_bundle
 from genie_core.sessions.export.choices import EVERYTHING, Choices
 from genie_core.sessions.export.formats import (
     EXPORTERS,
@@ -27,7 +26,7 @@ from genie_core.sessions.export.formats import (
     NoForm,
     form_of,
 )
-from genie_core.sessions.export.jsonl import write_lines
+from genie_core.sessions.export.jsonl import pieces, write_bundle, write_lines
 from genie_core.sessions.export.transcript import FileAddress, nowhere
 from genie_core.sessions.session import SavedSession
 from genie_core.storage.atomic import create_file

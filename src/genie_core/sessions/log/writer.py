@@ -23,7 +23,13 @@ from genie_core.sessions.log.index import (
     take_stock,
 )
 from genie_core.sessions.log.lines import PIECE, is_refusal
-from genie_core.storage.atomic import make_private_folder, sync_data, sync_folder, write_whole
+from genie_core.storage.atomic import (
+    make_private_folder,
+    sync_data,
+    sync_folder,
+    unused_path,
+    write_whole,
+)
 from genie_core.storage.errors import disk_access
 
 logger = logging.getLogger(__name__)
@@ -323,9 +329,7 @@ class EventLog:
 
 def keep_aside(path: Path) -> Path | None:
     """Give a file that will be replaced a second name; None if there is no file."""
-    number = 1
-    while (aside := path.with_name(f"{path.name}.damaged-{number}")).exists():
-        number += 1
+    aside = unused_path(path, ".damaged-")
     with suppress(OSError):
         aside.hardlink_to(path)
         return aside

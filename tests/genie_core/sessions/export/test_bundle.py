@@ -7,8 +7,7 @@ from pathlib import Path
 
 from tests.genie_core.sessions.sample import DIGEST, FILE, SECRETS, saved_room
 
-from genie_core.sessions.export.bundle import write_bundle
-from genie_core.sessions.export.jsonl import write_lines
+from genie_core.sessions.export.jsonl import write_bundle, write_lines
 from genie_core.sessions.session import SavedSession
 from genie_core.storage.blobs import BLOBS_NAME, BlobStore
 

@@ -19,9 +19,8 @@ from tests.genie_core.sessions.sample import BORN, DIGEST, FILE, ID, log_bytes, 
 from genie_core.room.protocol.events import Event, MessagePosted
 from genie_core.sessions.catalog import Catalog, staged
 from genie_core.sessions.errors import AlreadySaved, NotImportable
-from genie_core.sessions.export.bundle import write_bundle
 from genie_core.sessions.export.importing import Imported, import_room
-from genie_core.sessions.export.jsonl import write_lines
+from genie_core.sessions.export.jsonl import write_bundle, write_lines
 from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.metadata import SessionMetadata
 from genie_core.sessions.session import SavedSession
