@@ -52,9 +52,9 @@ ModelTrouble: TypeAlias = Literal[
     "thoughts",
     "call",
 ]
-"""What a request to a model can lead to instead of an answer."""
+"""The outcomes to which a request to a model can lead instead of an answer."""
 
-_TROUBLE: Final[dict[ModelTrouble, tuple[str, str]]] = {  # what happened, what to do about it
+_TROUBLE: Final[dict[ModelTrouble, tuple[str, str]]] = {  # the event, its remedy
     "key": ("does not accept the {key}", "use a valid key that may use this model"),
     "limit": ("takes no more requests for now", "try again {when}"),
     "quota": (

@@ -179,7 +179,7 @@ class Execution:
         self._text: list[str] = []
         self._open: dict[str, Approval] = {}
         self._refusal: tuple[str, str] | None = None
-        self._work: tuple[Future[Any], ...] = ()  # what `cancel` cancels
+        self._work: tuple[Future[Any], ...] = ()  # the task that `cancel` cancels
         self._sealed = False
         self._note_cancellation: Callable[[], object] = _nothing
         self._loop = running_loop()
@@ -250,7 +250,7 @@ class Execution:
         return answer
 
     def cancel(self, reason: str = "") -> bool:
-        """Stop the work at once, even while an approval is pending.
+        """Stop the work immediately, even while an approval is pending.
 
         Returns False and changes nothing if the work has ended or its answer is being saved.
         """
@@ -264,13 +264,13 @@ class Execution:
             each.cancel()
         return True
 
-    # What follows is for the session that does the work.
+    # The methods below are for the session that does the work.
 
     def run_in(self, task: "Task[None]", request: "Future[Any] | None" = None) -> None:
-        """Set what `cancel` cancels; `cancel` may have been called already.
+        """Set the task that `cancel` cancels; `cancel` may have been called already.
 
-        `request` is what the task will wait for: a task that is cancelled before its first step
-        can't cancel it.
+        `request` is the future that the task will wait for: a task that is cancelled before its
+        first step can't cancel it.
         """
         work = (task,) if request is None else (request, task)
         if not self.done:

@@ -1,4 +1,4 @@
-"""Find what installed plugins add, by entry points in their metadata.
+"""Find the additions of installed plugins, by entry points in their metadata.
 
 A plugin adds to a group under a name, with a reference to the object:
 

@@ -17,7 +17,7 @@ _LIBRARIES: Final = {
     **dict.fromkeys(("fastmcp", "mcp"), "the tool server failed"),
     **dict.fromkeys(("pydantic", "pydantic_core"), "a value does not have the form that is needed"),
 }
-"""What an exception means, by the package that defines its class."""
+"""The meaning of an exception, by the package that defines its class."""
 
 _BY_OTHERS: Final = frozenset(
     {"MCPError", "McpError", "ModelRetry", "PromptError"}
@@ -45,12 +45,12 @@ def in_our_words(error: BaseException) -> str | None:
 
 
 def meaning_of(error: BaseException) -> str:
-    """Return what a library's exception means, in words for everyone; empty for another one."""
+    """Return the meaning of a library's exception, in words for everyone; empty for another one."""
     return _LIBRARIES.get(type(error).__module__.partition(".")[0], "")
 
 
 def cause_of(error: BaseException) -> str:
-    """Return what the system said of the first cause of an exception; may be empty."""
+    """Return the system's words about the first cause of an exception; may be empty."""
     for cause in reversed([*_chain(error)]):
         if isinstance(cause, OSError) and cause.strerror:
             return cause.strerror

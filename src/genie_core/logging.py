@@ -87,7 +87,8 @@ class _Inlet(QueueHandler):
         return record
 
     def enqueue(self, record: logging.LogRecord) -> None:
-        # The queue itself has no bound, or there might be no place for what ends the writer.
+        # The queue itself has no bound, or there might be no place for the record that ends the
+        # writer.
         if self._waiting.qsize() < BACKLOG:
             super().enqueue(record)
         else:

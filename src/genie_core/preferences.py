@@ -28,8 +28,8 @@ class PreferencesSource(ABC):
 class PreferencesLookup:
     """Looks up the preferences that accompany queries.
 
-    Each lookup starts at once and may take any time; the queries of one owner wait for their turn,
-    so that they keep their order.
+    Each lookup starts immediately and may take any time; the queries of one owner wait for their
+    turn, so that they keep their order.
     """
 
     def __init__(self, source: PreferencesSource | None, patience: WaitLimit) -> None:

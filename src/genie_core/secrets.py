@@ -18,7 +18,7 @@ class SecretsProvider(ABC):
     def get_secrets(self, username: str) -> dict[str, str] | None:
         """Return the person's credentials by name, or None if there are none.
 
-        May block: sessions call it in threads, for several people at once.
+        May block: sessions call it in threads, for several people side by side.
         """
 
 

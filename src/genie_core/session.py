@@ -66,7 +66,7 @@ class GroupSession:
     concurrently. The messages of one sender are decided one after another, and the resulting
     queries answered one after another. The reasoner does not wait for the agent: a pending approval
     delays that person's later answers, but no decision. With `side_by_side` above 1, so many
-    queries of one sender may be answered at once, if the agent allows it; see `AgentRunner`.
+    queries of one sender may be answered side by side, if the agent allows it; see `AgentRunner`.
 
     With a `data_store`, saved messages are loaded first, and new ones wait for that. The caller
     owns the store and may close it after `join`.
@@ -82,8 +82,8 @@ class GroupSession:
     thread raises `NotOnEventLoop` and changes nothing.
 
     `async with GroupSession(…) as session` begins with all saved messages and ends as by `join`. An
-    exception or a cancellation, inside or while it ends, cancels what runs, and what was accepted is
-    on disk afterwards all the same. Cancelling again leaves without waiting.
+    exception or a cancellation, inside or while it ends, cancels running work, and accepted
+    messages are on disk afterwards all the same. Cancelling again leaves without waiting.
 
     Raises:
         SessionLocked: another durable session of this id has the store open.
@@ -163,12 +163,12 @@ class GroupSession:
         return self._conversation.view
 
     async def events(self, after: int = 0) -> AsyncIterator[SessionEvent]:
-        """Yield what happens after a number, in all executions, then further events as they come.
+        """Yield the events after a number, in all executions, then further events as they come.
 
-        Any number of readers may read, as often as they like, until `join` has ended. Numbers
-        grow, with gaps where the previews of an ended execution were. The session keeps the latest
-        2,000 events, previews aside, and waits for no reader. Private queries are left out: what
-        is read here may be shown to all.
+        Any number of readers may read, as often as they like, until `join` has ended. Numbers grow,
+        with gaps where the previews of an ended execution were. The session keeps the latest 2,000
+        events, previews aside, and waits for no reader. Private queries are left out: these events
+        may be shown to all.
 
         Raises:
             EventsMissed: the reader is further behind than that.
@@ -324,8 +324,8 @@ class GroupSession:
     async def join(self) -> None:
         """Wait until all work has ended and everything is on disk; stops the session if needed.
 
-        Waits for reasoners and agents as long as they work. To end sooner, cancel what is
-        `running`: work that ignores this, and tool servers that do not close, are abandoned after
+        Waits for reasoners and agents as long as they work. To end sooner, cancel the `running`
+        executions: work that ignores this, and tool servers that do not close, are abandoned after
         some seconds. Cancelling the wait changes nothing: the work goes on, and `join` can be
         called again.
         """
@@ -413,7 +413,7 @@ class GroupSession:
             await work()
         except (CancelledError, KeyboardInterrupt, SystemExit):
             raise
-        except BaseException as error:  # noqa: BLE001 - whatever it is, the execution must end with it
+        except BaseException as error:  # noqa: BLE001 - the execution must end with any of them
             await self._fail(execution, error, "agent")
 
     async def _fail(self, execution: Execution, error: BaseException, at: Stage) -> None:
@@ -597,7 +597,7 @@ def _decided(response: Response, elapsed: float) -> Decided:
 
 
 async def _report_unsaved(execution: Execution, *promises: "Future[None] | None") -> None:
-    """Wait until everything is on disk, and record what could not be written."""
+    """Wait until everything is on disk, and record the unwritten parts."""
     asked = [promise for promise in promises if promise is not None]
     for promise in reversed(asked):  # mostly, there is nothing to wait for after the last one
         await written(promise)

@@ -166,7 +166,7 @@ The engine's own has `verdict` besides; `ask_about` calls that where it exists.
 """
 
 asking: Final[ContextVar[ApprovalCallback | None]] = ContextVar("asking", default=None)
-"""In a tool call: the callback that allowed it, for what the tool asks meanwhile."""
+"""In a tool call: the callback that allowed it, for questions of the tool meanwhile."""
 
 
 @contextmanager
@@ -190,7 +190,7 @@ class ApprovalQueue(Protocol):
 class ApprovalContext:
     """Passes approval requests from agents to a queue.
 
-    With `auto_approve` every call is approved at once, without the queue.
+    With `auto_approve` every call is approved directly, without the queue.
     """
 
     queue: ApprovalQueue
@@ -277,7 +277,7 @@ async def ask_about(
 
 
 def described(schema: dict[str, Any], description: str | None) -> dict[str, Any]:
-    """Return a tool's schema with the tool's own description, which is part of what is allowed."""
+    """Return a tool's schema with the tool's own description, which is part of the allowed call."""
     return {**schema, "description": description} if description else schema
 
 

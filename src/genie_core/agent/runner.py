@@ -104,7 +104,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A runner's place in a hierarchy, and what it shares with the others."""
+    """A runner's place in a hierarchy, and the parts that it shares with the others."""
 
     path: str
     above: tuple[str, ...]  # the names of the agents that wait for this one, the first one first
@@ -180,7 +180,7 @@ class AgentRunner(Actor[Query, Reply]):
     direct others.
 
     Queries are answered one after another. With `side_by_side` above 1, and an agent that allows
-    it, so many may run at once: the next one starts as soon as each earlier one waits for an
+    it, so many may run side by side: the next one starts as soon as each earlier one waits for an
     approval or a tool, or has run for `BESIDE_AFTER` seconds.
     """
 
@@ -266,7 +266,7 @@ class AgentRunner(Actor[Query, Reply]):
         approvals = replace(request.approvals, queue=_NotingQueue(request.approvals.queue, run))
         callback = approvals.approval_callback(self.path)
         visible = _Visible(request.emit)
-        _current.set(run)  # for this request's own task, and what the agent starts from it
+        _current.set(run)  # for this request's task and those below it
         try:
             with (
                 self._listed(run),
@@ -475,7 +475,7 @@ async def _ask(subagent: AgentRunner, query: Query) -> str:
     try:
         reply = await subagent.submit(query)
     except Exception as error:
-        # Whatever it was, a model is told of it and can try something else.
+        # A model hears of any failure and can try something else.
         log.warning("%s failed", subagent.name, exc_info=True)
         told = public_summary(error)
         note(told, summary(error))

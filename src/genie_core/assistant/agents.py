@@ -512,7 +512,7 @@ class AssistantBuilder:
             yield ToolServer(each, keys, connection, model, self.login_at(each))
 
     def login_at(self, server: ServerSpec) -> "httpx2.Auth | None":
-        """Return what sends the owner's login at a server; None if it takes none."""
+        """Return the part that sends the owner's login at a server; None if it takes none."""
         from genie_core.assistant.servers.login import KeptLogin, LoginStore, can_log_in
 
         if not isinstance(self.secrets, OwnSecrets) or not can_log_in(server):

@@ -1,4 +1,4 @@
-"""Limiting what a session may spend."""
+"""Limiting the costs of a session."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -36,7 +36,7 @@ class BudgetUsedUp(GenieError):
 
 
 class BudgetMeter:
-    """Counts what a session spends and asks its owner before it exceeds a limit."""
+    """Counts the costs of a session and asks its owner before it exceeds a limit."""
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget

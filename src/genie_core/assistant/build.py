@@ -48,8 +48,8 @@ class Assistant:
     """A ready-made assistant.
 
     `label` names the model for a status bar. `notices` are lines about settings without effect.
-    `policy` decides about tool calls by the configured rules; `controls` inspects and changes what
-    was built. `changes` keeps what its tools change in files once it has a folder. `jobs` are its
+    `policy` decides about tool calls by the configured rules; `controls` inspects and changes the
+    assistant. `changes` keeps its tools' changes of files once it has a folder. `jobs` are its
     commands in the background; close them at the end.
     """
 

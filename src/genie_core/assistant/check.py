@@ -80,7 +80,7 @@ def _checks(config: AssistantConfig, keys: Mapping[str, str]) -> Iterator[Callab
 def agent_checks(
     config: AssistantConfig, spec: AgentSpec, keys: Mapping[str, str]
 ) -> Iterator[Callable[[], object]]:
-    """Yield the checks of one agent; each raises what is wrong with it."""
+    """Yield the checks of one agent; each raises the problem with it."""
     if spec.command:
         yield partial(check_program, spec.command, spec.env, setting_of(spec.name))
         yield partial(check_values, spec.name, spec.env, keys)

@@ -14,7 +14,7 @@ Library: TypeAlias = Literal["pydantic-ai", "openai-agents"]
 """The libraries that can run an agent with a model."""
 
 Runtime: TypeAlias = Library | Literal["acp"]
-"""What runs an agent: a library, or with "acp" an installed program, see `command`."""
+"""The runtime of an agent: a library, or with "acp" an installed program, see `command`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +84,10 @@ class Rule:
     that is not text is compared as JSON. `agent` is a name without instance. An empty `risk`
     matches any.
 
-    `path`, `command` and `host` are patterns for what a call would do: a file that it reads or
+    `path`, `command` and `host` are patterns for the effects of a call: a file that it reads or
     writes, a program with its arguments, a host that it connects to. Empty ones match any. A rule
-    that allows with `mixed` also allows what is asked about because private data, words of others
-    and a way out meet.
+    that allows with `mixed` also allows calls that are asked about because private data, words of
+    others and a way out meet.
 
     A `broken` rule has lost conditions: all that it may be about is asked about.
     """
@@ -105,7 +105,7 @@ class Rule:
 
     @property
     def about_effects(self) -> dict[str, str]:
-        """The patterns for what a call would do, by their names."""
+        """The patterns for the effects of a call, by their names."""
         named = {"path": self.path, "command": self.command, "host": self.host}
         return {name: pattern for name, pattern in named.items() if pattern}
 
@@ -130,7 +130,7 @@ class ToolLimits:
 class Sandbox:
     """The sandbox of commands, and of the tool servers that ask for one.
 
-    `mode` "auto" uses what the system has, "required" refuses to run without. `writable` and
+    `mode` "auto" uses the system's one, "required" refuses to run without. `writable` and
     `readable` are visible beside the workspace; `hidden` are folders of the program itself. `env`
     names the variables passed to a command, also without a sandbox. With `network`, services of
     this machine can be reached, too.
@@ -170,7 +170,7 @@ class AssistantConfig:
     name it is the reasoner's model. `own_texts` is the folder of the person's AGENTS.md, skills and commands.
     `private_files` are patterns of files that are private beside those known by their names.
 
-    Up to `parallel_runs` questions of one person are answered at once. An agent's model may be
+    Up to `parallel_runs` questions of one person are answered side by side. An agent's model may be
     silent for `timeout` seconds and answer with tool calls up to `max_turns` times; a decision or a
     summary takes up to `reasoner_timeout` seconds.
 

@@ -166,7 +166,7 @@ class AssistantControls(EngineControls):
         return False
 
     def begin(self, spent: Usage) -> None:
-        """Count what was spent in this room before the engine was loaded."""
+        """Count the costs in this room before the engine was loaded."""
         self._builder.meter.spend(spent)
 
     def enter(self, members: Callable[[], Sequence[str]]) -> None:
@@ -199,7 +199,7 @@ class AssistantControls(EngineControls):
 def risk_in(builder: AssistantBuilder, agent: str, tool: str) -> Risk:
     """Return the risk of an agent's built-in tool, "unknown" if the agent has no such tool.
 
-    For an installed program, it is the risk of what it asks about.
+    For an installed program, it is the risk of its request.
     """
     from genie_core.assistant.tools.catalog import RISKS
 

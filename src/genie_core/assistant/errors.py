@@ -24,7 +24,7 @@ AssistantError
     ├── SecretsUnreadable   a file of secrets or of their names can't be used
     └── KeyringFailed       the system keyring is needed and failed
 
-`str()` of each is one line that says what the person can do.
+`str()` of each is one line that names a remedy.
 """
 
 from collections.abc import Sequence

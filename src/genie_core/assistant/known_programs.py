@@ -22,7 +22,7 @@ class KnownProgram:
     """A program that speaks ACP. `command` starts it; `install` and `login` are clauses.
 
     `name` is a short name for a person to type. `modes` are those in which it asks before it acts.
-    `places` are what it keeps for itself in the home, which it writes also in a sandbox.
+    `places` are its own folders in the home, which it writes also in a sandbox.
     """
 
     name: str
@@ -90,7 +90,7 @@ KNOWN_PROGRAMS: Final = (
 
 
 def known_program(command: Sequence[str]) -> KnownProgram | None:
-    """Return the known program that a command starts, whatever its other arguments are."""
+    """Return the known program that a command starts, with any other arguments."""
     if not command:
         return None
     words = (Path(command[0]).name, *command[1:])

@@ -88,7 +88,7 @@ def program_of(
 
 
 def sandbox_for(command: Sequence[str], settings: Sandbox, home: str | None = None) -> Sandbox:
-    """Return the sandbox of a program: with network for its model, and what it keeps for itself."""
+    """Return the sandbox of a program: with network for its model, and its own folders."""
     known = known_program(command)
     places = known.places if known else ()
     own = tuple(Path(each.replace("~", home or str(Path.home()), 1)) for each in places)
@@ -112,7 +112,7 @@ def _confined(
 
 
 def file_access(workspace: Workspace, changes: FileChanges) -> "FileAccess":
-    """Return access to a workspace's text files with what the file tools refuse and keep."""
+    """Return access to a workspace's text files with the refusals and copies of the file tools."""
     from genie_core.agent.provider.acp import FileAccess
 
     edits = Edits(workspace, changes)

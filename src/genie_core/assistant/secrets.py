@@ -71,7 +71,7 @@ class OwnSecrets(SecretsProvider):
     reports it.
 
     Every value is redacted in this process (see `genie_core.privacy.redaction`) before it is
-    returned. All methods block, may be called by several processes at once, and raise
+    returned. All methods block, may be called by several processes together, and raise
     `SecretsError`.
     """
 

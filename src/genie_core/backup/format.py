@@ -71,7 +71,7 @@ def decrypt_part(data: bytes, passphrase: str, header: Header) -> PrivatePart | 
     """Return the private part; None if the passphrase is another one or anything was changed.
 
     Raises:
-        ValueError: what was encrypted is no private part.
+        ValueError: the encrypted part is no private part.
     """
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM

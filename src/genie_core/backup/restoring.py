@@ -148,7 +148,7 @@ def _check_names(
 
 
 def _only(session: str, part: PrivatePart, name: str) -> PrivatePart:
-    """Return what belongs to one session."""
+    """Return the files of one session."""
     own = f"{SESSIONS}/{session}/"
     entries = {each: entry for each, entry in part.entries.items() if each.startswith(own)}
     files = {each: content for each, content in part.files.items() if each.startswith(own)}
@@ -265,7 +265,7 @@ class _Putting:
             self._done.notes.append(f"not all secrets are restored: {error}")
 
     def _set_aside(self, name: str, place: Path, mark: str) -> None:
-        """Rename what is here, as the program does with an older copy of a room."""
+        """Rename the present one, as the program does with an older copy of a room."""
         aside = unused_path(place, mark)
         place.rename(aside)
         self._done.replaced[name] = aside.name

@@ -25,7 +25,7 @@ _DEEPEST: Final = 6
 class KnownSecrets:
     """Values that are replaced wherever they appear. Any thread may use it at any time.
 
-    What is known stays known: a value that was deleted may still be written somewhere.
+    Known values stay known: a value that was deleted may still be written somewhere.
     """
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class KnownSecrets:
         return self._forms.pattern.sub(HIDDEN, text) if self._names else text
 
     def found(self, text: str) -> list[str]:
-        """Return what `mask` would replace, in order."""
+        """Return the values that `mask` would replace, in order."""
         return self._forms.pattern.findall(text) if self._names else []
 
     def names_in(self, text: str) -> tuple[str, ...]:
@@ -62,15 +62,15 @@ class KnownSecrets:
         return tuple(dict.fromkeys(names))
 
     def complete(self, text: str) -> int:
-        """Return how much of a text is masked alike whatever follows it."""
+        """Return how much of a text is masked alike before any further text."""
         return self._forms.complete(text) if self._names else len(text)
 
 
 class DeltaMask:
     """Masks a text that comes in pieces; a value may span several.
 
-    What could be the beginning of a value is held back until it is clear: less than the longest
-    value. All that comes out is, put together, what masking the whole text gives.
+    A possible beginning of a value is held back until it is clear: less than the longest value. All
+    that comes out is, put together, the masked form of the whole text.
     """
 
     def __init__(self, known: KnownSecrets) -> None:

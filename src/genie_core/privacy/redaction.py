@@ -1,7 +1,7 @@
-"""Taking out of a text what looks like a key or a password, and the secrets that are known.
+"""Taking keys and passwords out of a text, by their looks, and the secrets that are known.
 
-What programs of others raise and log quotes requests, addresses and headers, with the credentials
-in them. Their texts pass here before a person, a log or a model reads them. By looks, rather a
+Exceptions and logs of other programs quote requests, addresses and headers, with the credentials in
+them. Their texts pass here before a person, a log or a model reads them. By looks, rather a
 harmless word too many is hidden than a key. Each pattern begins where a word does, so that the time
 it takes grows no faster than the text.
 
@@ -120,7 +120,7 @@ def mask_value(value: Any) -> Any:
 
 
 def put_back(edited: Any, original: Any) -> Any:
-    """Undo `mask_value` in what a person made of the masked original.
+    """Undo `mask_value` in a person's version of the masked original.
 
     Where they changed a text with something hidden in it, that is put back as long as each `HIDDEN`
     is still there.

@@ -11,7 +11,7 @@ from genie_core.storage.agent_state import JournalSuffices, abstract_unless_jour
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A decision and what follows from it.
+    """A decision and its consequence.
 
     `query` is the self-contained query to the agent; `receiver` the person its answer is for;
     `reason` one sentence that explains the decision.

@@ -122,7 +122,7 @@ class ReasonerRunner(Actor[int, Reasoned]):
             raise ActorStopped(self.name)
         if before - self._ahead > request:
             self._note_repeated(reasoner.processed - before)
-        saved = self._state.save(reasoner)  # whatever it said, it has taken the messages in
+        saved = self._state.save(reasoner)  # with any answer, it has taken the messages in
         with self._stage:
             response = _understood(raw, self.name)
         attachments: list[Attachment] = []

@@ -1,1 +1,1 @@
-"""Actors, tasks, threads and progress: what the engine runs on."""
+"""Actors, tasks, threads and progress: the foundation of the engine."""

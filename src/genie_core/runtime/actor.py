@@ -76,7 +76,7 @@ class Actor(ABC, Generic[Request, Reply]):
 
     @property
     def stopped(self) -> bool:
-        """Whether `stop` was called; what is in the mailbox is still served."""
+        """Whether `stop` was called; the mailbox is still served."""
         return self._stopping
 
     @property
@@ -236,7 +236,7 @@ class Actor(ABC, Generic[Request, Reply]):
         self._wake()
 
     async def _end_attended(self) -> None:
-        """End what is still served, which happens only if the worker is cancelled."""
+        """End the work in progress, which happens only if the worker is cancelled."""
         for task in self._attended:
             task.cancel()
         if self._attended:

@@ -1,4 +1,4 @@
-"""What an agent program can be set to, and the commands that it knows.
+"""The settings of an agent program, and the commands that it knows.
 
 The program's runtime fills an `AgentOptions` in; the room shows it and lets its owner choose.
 """
@@ -13,14 +13,14 @@ MODEL: Final = "model"
 """Categories of options that have a command of their own."""
 
 owner_command: ContextVar[str] = ContextVar("owner_command", default="")
-"""What the owner wrote behind the agent's name in the message that is answered, if it began with
-`/`. Other people's messages are never commands to a program.
+"""The owner's words behind the agent's name in the message that is answered, if it began with `/`.
+Other people's messages are never commands to a program.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One value of an option, and what the program calls it."""
+    """One value of an option, and its name in the program."""
 
     value: str
     name: str

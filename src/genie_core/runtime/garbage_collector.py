@@ -1,4 +1,4 @@
-"""Keep the garbage collector from examining repeatedly what stays: classes, open rooms, a screen."""
+"""Keep the garbage collector from lasting objects: classes, open rooms, a screen."""
 
 import gc
 from collections.abc import Iterator
@@ -7,10 +7,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """Make what stays in the block, which may run in a thread: import packages, open many rooms.
+    """Make lasting objects in the block, which may run in a thread.
 
-    With the collector on, imports hold the interpreter for 100 ms at a time and typing stutters, and
-    400 rooms for seconds. What is there at the end is never looked at again.
+    With the collector on, imports hold the interpreter for 100 ms at a time and typing stutters,
+    and 400 rooms for seconds. Objects that exist at the end are never looked at again.
     """
     gc.disable()
     try:

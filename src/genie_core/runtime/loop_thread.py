@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 
 @asynccontextmanager
 async def loop_thread(name: str) -> AsyncIterator[AbstractEventLoop]:
-    """Run an event loop in a thread while the block runs; then cancel what still runs on it.
+    """Run an event loop in a thread while the block runs; then cancel its remaining tasks.
 
     Cancelling the wait for its end abandons the thread, which keeps no program from ending.
     """

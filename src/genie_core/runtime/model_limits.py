@@ -1,4 +1,4 @@
-"""Default limits of what a model does for an agent or a reasoner; settings can change them."""
+"""Default limits of a model's work for an agent or a reasoner; settings can change them."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""What models and tools report while they work: usage and activity.
+"""The reports of models and tools while they work: usage and activity.
 
 Providers call `spent` and `doing` anywhere in a run. A context variable, set by `reporting_to`,
 leads to the run's sink; outside of a run both do nothing.
@@ -26,7 +26,8 @@ class stage:  # noqa: N801 - used like a function; a generator would take five t
     """Convert exceptions of the block to `StageFailed`, unless they are that already.
 
     This includes a cancellation that does not come from the running task, such as one that leaks
-    from a library, and what would end the program: `sys.exit` in foreign code ends its work only.
+    from a library, and exceptions that would end the program: `sys.exit` in foreign code ends its
+    work only.
     """
 
     name: Stage
@@ -49,7 +50,7 @@ class stage:  # noqa: N801 - used like a function; a generator would take five t
 
 
 def bare(error: BaseException) -> BaseException:
-    """Remove an exception's traceback and what led to it; both go to the log, at level DEBUG.
+    """Remove an exception's traceback and causes; both go to the log, at level DEBUG.
 
     For failures whose line says it all, such as a missing program: libraries that start tool
     servers add a hundred lines that only show how they do it.

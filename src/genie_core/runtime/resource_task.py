@@ -1,4 +1,4 @@
-"""Limits on waiting for what surrounds the work, such as the start of a tool server."""
+"""Limits on waiting for the surroundings of the work, such as the start of a tool server."""
 
 import asyncio
 import logging
@@ -37,7 +37,7 @@ class ResourceTask:
 
     @property
     def started(self) -> "Future[None]":
-        """Done when the context is entered; raises what prevented it."""
+        """Done when the context is entered; raises the failure."""
         return self._started
 
     @property
@@ -130,7 +130,7 @@ class WaitLimit:
 def abandon(task: "Task[Any]") -> None:
     """Cancel a task, unless it has ended, and stop waiting for it.
 
-    What it still raises is logged.
+    Later exceptions of it are logged.
     """
     if task.done():
         return

@@ -20,8 +20,8 @@ def start_task(
     """Start a task whose first step runs after the caller's current step, never inside this call.
 
     On a loop with `asyncio.eager_task_factory`, which Textual sets from Python 3.12 on,
-    `asyncio.create_task` runs the first step at once: the work may end before its task is stored,
-    and change what its caller is changing. This function ignores the task factory.
+    `asyncio.create_task` runs the first step immediately: the work may end before its task is
+    stored, and change the same data as its caller. This function ignores the task factory.
     """
     return Task(work, loop=asyncio.get_running_loop(), name=name, context=context)
 

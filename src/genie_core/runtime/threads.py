@@ -19,8 +19,8 @@ _Outcome: TypeAlias = tuple[object, BaseException | None]
 async def in_thread(call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
     """Call a function in a thread of the engine's pool, with the caller's context variables.
 
-    Unlike `asyncio.to_thread`, it does not wait for what a program has put into the default
-    executor. Python waits for the call before it ends.
+    Unlike `asyncio.to_thread`, it does not wait for the work of a program in the default executor.
+    Python waits for the call before it ends.
     """
     context = contextvars.copy_context()
     work = partial(context.run, call, *args, **kwargs)

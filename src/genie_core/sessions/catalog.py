@@ -64,7 +64,7 @@ class Listing:
 class Catalog:
     """The saved rooms below a folder, which need not exist yet.
 
-    All methods block. Whatever the system refuses to do with the folder is a `DiskFailure`.
+    All methods block. Every refusal of the system is a `DiskFailure`.
     """
 
     def __init__(self, base: Path) -> None:
@@ -295,7 +295,7 @@ class Catalog:
             return Listing(id_, id_, "hosted", active, 0, 0, about(error, folder))
         metadata = saved.metadata
         if now:
-            with suppress(StorageError):  # what the metadata tells is better than nothing
+            with suppress(StorageError):  # the metadata is better than nothing
                 metadata = saved.as_logged()
         return Listing(
             id_,
@@ -314,7 +314,10 @@ def apart_by(pin: str) -> str:
 
 
 def apart_of(saved: SavedSession) -> str:
-    """Return what keeps a copy separate from others of the same id; empty for the usual one."""
+    """Return the mark that keeps a copy separate from others of the same id.
+
+    Empty for the usual one.
+    """
     return saved.id.partition("~")[0].partition(APART)[2]
 
 

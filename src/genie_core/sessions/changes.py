@@ -66,7 +66,7 @@ def target_of(event: Event, recovered: Callable[[], Mapping[int, int]]) -> Targe
 
 _CHANGING: Final = (ApprovalResolved, MessageEdited, MessageDeleted, RecoveredEvent)
 _CHANGEABLE: Final = (MessagePosted, ApprovalRequested, RecoveredEvent)
-"""Bodies of changes, and of what they change."""
+"""Bodies of changes, and of their originals."""
 
 _NOTHING: Final[Mapping[int, int]] = MappingProxyType({})
 

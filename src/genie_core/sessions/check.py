@@ -33,7 +33,7 @@ class CheckedLog:
 
     `broken` says whether lines are damaged, missing or repeated, or the end is torn. `blank` counts
     the intact lines that tell nothing here, by the reason: their kind is of another version, or
-    they stand for what was lost.
+    they stand for lost ones.
     """
 
     state: RoomState = field(default_factory=RoomState)
@@ -48,10 +48,10 @@ class CheckedLog:
 class Checkup:
     """The result of a check.
 
-    `problems` are lines for a person, usually none; `remarks` tell what is unusual, but in order.
-    `skipped` says why nothing was looked at. Of what was looked at, `log` is what the log holds,
-    None if it can't be read, `metadata` what is known of the session, None if that can't be read, and
-    `spoilt` are the digests of files that are not what they should be.
+    `problems` are lines for a person, usually none; `remarks` are about unusual parts that are in
+    order. `skipped` says why nothing was looked at. `log` is the content of the log, None if it
+    can't be read, `metadata` that of the session, None if that can't be read, and `spoilt` are the
+    digests of files with another content than their names say.
     """
 
     id: str
@@ -98,7 +98,7 @@ def examine(folder: Path) -> Checkup:
 
 
 def doubts_told(state: RoomState) -> list[str]:
-    """Say which entries of a log are not proven to be what they claim, a line for each reason."""
+    """Say which entries of a log are not proven, a line for each reason."""
     reasons: dict[str, list[int]] = {}
     for seq, why in state.doubts.items():
         reasons.setdefault(why, []).append(seq)

@@ -11,7 +11,7 @@ StorageError             see `genie_core.storage.errors`
 ├── NotTrashed           the system's trash does not take the session
 ├── NotExported          a session can't be exported as asked
 ├── NotImportable        a file is no exported session, or is not as it was exported
-├── NotSalvaged          nothing can be put together from what is left of a session
+├── NotSalvaged nothing can be put together from the remains of a session
 └── AlreadySaved         the session to be imported is here already
 """
 
@@ -121,7 +121,7 @@ class NotImportable(StorageError):
 
 
 class NotSalvaged(StorageError):
-    """Nothing can be put together from what is left of a session. Nothing has changed."""
+    """Nothing can be put together from the remains of a session. Nothing has changed."""
 
     def __init__(self, why: str) -> None:
         super().__init__(f"nothing is salvaged: {why}")

@@ -59,7 +59,7 @@ class LockHolder(msgspec.Struct, frozen=True):
 
     @property
     def status(self) -> str:
-        """Say that the session is open, by whom and since when."""
+        """Name the holder of an open session, and since when."""
         whose = f" by {_plain(self.name)}" if self.name else ""
         elsewhere = self.machine not in ("", platform.node())
         there = f" on {_plain(self.machine)}" if elsewhere else ""
@@ -100,7 +100,7 @@ def hold(folder: Path, name: str = "") -> Iterator[None]:
     try:
         yield
     finally:
-        with suppress(OSError):  # what is left is taken for a crash, which does no harm
+        with suppress(OSError):  # the rest is taken for a crash, which does no harm
             os.ftruncate(descriptor, 0)
         os.close(descriptor)
 
@@ -201,5 +201,5 @@ def _read(descriptor: int) -> LockHolder | None:
 
 
 def _plain(text: str) -> str:
-    """Drop what can't be shown in a line: any program may have written the file."""
+    """Drop text that can't be shown in a line: any program may have written the file."""
     return "".join(char for char in text[:64] if char.isprintable())

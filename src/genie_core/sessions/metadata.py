@@ -109,7 +109,7 @@ class SessionMetadata(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_metadata(path: Path) -> tuple[SessionMetadata, int]:
-    """Read metadata, from whatever version; returns also which one that was. Blocks.
+    """Read metadata of any version; returns also the version. Blocks.
 
     Raises:
         NewerVersion: this version does not know the format.
@@ -191,7 +191,8 @@ def preview_of(state: RoomState) -> str:
 def unread_in(state: RoomState, seen: int, name: str) -> int:
     """Messages by others, and answers, behind the last event that this person has seen.
 
-    Those that the state has forgotten don't count. None are unread if it is not known what was seen.
+    Those that the state has forgotten don't count. None are unread if the last seen entry is
+    unknown.
     """
     if not seen:
         return 0

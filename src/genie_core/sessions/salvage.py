@@ -1,4 +1,4 @@
-"""Put a log together from what is left of it: damaged logs, pieces of files, members' copies."""
+"""Put a log together from its remains: damaged logs, pieces of files, members' copies."""
 
 import hashlib
 import os
@@ -72,7 +72,7 @@ class Salvaged:
 
 
 def salvage(base: Path, sources: Sequence[Path], me: str, now: float) -> Salvaged:
-    """Make a session of what is left of one, in files and folders at any depth. Blocks.
+    """Make a session from the remains of one, in files and folders at any depth. Blocks.
 
     The first source counts most where several have the same event. `base` is the folder of the
     sessions, `me` the name of the person, who can host it.
@@ -371,7 +371,7 @@ def _fresh_metadata(done: _Log, me: str, now: float) -> SessionMetadata:
 
 
 def _fill_files(done: _Log, folder: Path, sources: Sequence[Path]) -> None:
-    """Take over the attached files that messages name, by their content, whatever they are called."""
+    """Take over the attached files that messages name, by their content, under any name."""
     wanted, sizes = done.state.files, {file.size for file in done.state.files.values()}
     blobs = BlobStore(folder / BLOBS_NAME, limit=max(sizes, default=0))
     here = blobs.digests()

@@ -1,6 +1,6 @@
 """The sessions of one person: list, search, change and read them.
 
-Cheap to import: methods import what they need. Every method reads or writes files, so call it off
+Cheap to import: methods import their own needs. Every method reads or writes files, so call it off
 the event loop. Errors are `GenieError`s whose text is one line for the person.
 """
 
@@ -256,5 +256,5 @@ class SessionService:
 
 
 def _held(row: SessionRow, holder: "LockHolder | None") -> SessionRow:
-    """Add who has a session open; drop what concerns only people who are away."""
+    """Add who has a session open; drop notes that concern only people who are away."""
     return row if holder is None else replace(row, holder=holder, unread=0, due="")

@@ -85,7 +85,7 @@ class SavedSession:
 
     @property
     def changes_path(self) -> Path:
-        """The folder of what tools changed in files; it need not exist yet."""
+        """The folder of the changes of tools in files; it need not exist yet."""
         return self.folder / CHANGES_NAME
 
     def open_log(self) -> OpenedLog:
@@ -180,7 +180,7 @@ class SavedSession:
     def as_logged(self) -> SessionMetadata:
         """Return the metadata as the log implies; nothing is written.
 
-        For an open room, whose metadata is updated when it is closed. What is unread stays as
+        For an open room, whose metadata is updated when it is closed. The unread count stays as
         recorded, as its person is there. Cheap if the log has not grown.
 
         Raises:
@@ -212,7 +212,7 @@ class SavedSession:
     def _lags(self) -> bool:
         """Whether the log has events that the summary lacks.
 
-        File times don't show that: tags, and what was seen, change the metadata alone.
+        File times don't show that: tags, and the last seen entry change the metadata alone.
         """
         last = last_logged(self.log_path)
         return last is not None and last.seq > self._metadata.head
@@ -274,7 +274,7 @@ class SavedSession:
             return self._metadata
 
     def _lack(self, opened: OpenedLog) -> str:
-        """Describe what the log lacks by the metadata, unless a problem is reported already."""
+        """Describe the gaps of the log by the metadata, unless a problem is reported already."""
         known = self._metadata.messages
         if not opened.log.head and (known or self._metadata.address):
             had = {0: "a history", 1: "1 message"}.get(known, f"{known:,} messages")

@@ -58,7 +58,7 @@ def drop_if_unused(folder: Path) -> bool:
     with hold(folder), disk_access("remove", folder):
         if not _is_unused(folder):
             return False
-        gone = folder.with_name(f"{STAGING}{folder.name}")  # the next start removes what is left
+        gone = folder.with_name(f"{STAGING}{folder.name}")  # the next start removes the rest
         folder.rename(gone)
         shutil.rmtree(gone, ignore_errors=True)
         sync_folder(folder.parent)

@@ -1,4 +1,4 @@
-"""Verify who signed what in a session, from nothing but its log."""
+"""Verify the signatures of a session, from nothing but its log."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,7 +27,7 @@ NOT_FOUNDED: Final = "the room was not founded by then, and no known key signed 
 
 @dataclass(frozen=True, slots=True)
 class UnprovenEntry:
-    """An entry that is not proven to be what it claims, and why."""
+    """An entry that is not proven, and why."""
 
     seq: int
     at: float

@@ -29,15 +29,14 @@ class ViewNotKept(GenieError):
 
 
 class View(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """The state of a room's screen, and what was written there and not sent.
+    """The state of a room's screen, and the unsent text.
 
-    `files` and `quotes` were to go with the draft; of a file only the name is kept here, its content
-    is among those of the room.
-    `at` is the event that was being read, `distance` how many lines below the top it was; None while
-    the end was followed. `hidden` says that the panel was put away, `tab` and
-    `shown` are names of its page and of the filter of the activity, and `find` the text in that.
-    `seen` is the last event that was there to be seen. `unsent` is to be sent by the next seat,
-    and `unrecorded` is what the engine did and the room has yet to record.
+    `files` and `quotes` were to go with the draft; of a file only the name is kept here, its
+    content is among those of the room. `at` is the event that was being read, `distance` how many
+    lines below the top it was; None while the end was followed. `hidden` says that the panel was
+    put away, `tab` and `shown` are names of its page and of the filter of the activity, and `find`
+    the text in that. `seen` is the last event that was there to be seen. `unsent` is to be sent by
+    the next seat, and `unrecorded` are reports of the engine that the room has yet to record.
     """
 
     draft: str = ""
@@ -62,7 +61,7 @@ class View(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 def read_view(folder: Path) -> View:
-    """Read what was kept in a room's folder. What can't be read is as if there were nothing.
+    """Read the kept view of a room's folder. An unreadable one counts as none.
 
     It blocks, so call it off the event loop.
     """

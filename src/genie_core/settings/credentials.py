@@ -12,8 +12,8 @@ logger = logging.getLogger(__name__)
 def names_at_hand(person: str, locations: Locations, env: Mapping[str, str]) -> dict[str, str]:
     """Return the environment, and for each stored secret its place instead of its value.
 
-    Enough to find what is missing, without asking a keyring, which might prompt the person. Errors
-    as in `OwnSecrets.entries`.
+    Enough to find missing ones, without asking a keyring, which might prompt the person. Errors as
+    in `OwnSecrets.entries`.
     """
     from genie_core.assistant.secrets import OwnSecrets
 

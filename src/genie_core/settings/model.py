@@ -142,7 +142,7 @@ class AgentTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @classmethod
     def needed(cls, given: Collection[str]) -> Sequence[str]:
-        """Return what an entry with these fields needs: a program says itself what it is."""
+        """Return the required field of an entry with these fields: a program describes itself."""
         if "command" in given:
             return ()
         return ("command",) if {"env", "sandbox"} & set(given) else ("description",)
@@ -168,7 +168,7 @@ class AgentTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class BrokenEntry(msgspec.Struct, frozen=True):
     """A rule or agent of a settings file that is left out.
 
-    `problems` are lines with its place; `value` is what the file has at `key`.
+    `problems` are lines with its place; `value` is that of the file at `key`.
     """
 
     key: tuple[str | int, ...]

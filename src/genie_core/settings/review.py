@@ -35,7 +35,7 @@ class Problem:
 def review(
     source: SettingsSource, locations: Locations, theme_problem: ThemeProblem
 ) -> list[Problem]:
-    """Return all problems. `theme_problem` returns what is wrong with a theme's name.
+    """Return all problems. `theme_problem` returns the mistake in a theme's name.
 
     Reads files and loads the tables of tools and secrets, but asks no server and no keyring.
     """

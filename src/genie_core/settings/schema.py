@@ -169,7 +169,7 @@ def given_as(text: str, model: type[msgspec.Struct]) -> tuple[str, Any]:
 
 
 def from_text(kind: type, value: Any) -> Any:
-    """Decode what TOML has no type for: paths."""
+    """Decode types that TOML lacks: paths."""
     if kind is Path and isinstance(value, str) and value:
         return Path(value)
     raise ValueError(f"Expected {kind.__name__}")

@@ -84,7 +84,7 @@ class StateKeeper:
         return not (self._unsaved or self._kept)
 
     async def restore(self, holder: Stateful) -> None:
-        """Restore what was saved last, if anything, into a new instance.
+        """Restore the last saved state, if there is one, into a new instance.
 
         A saved state that can't be read is reported and left as it is: this one begins without it
         and stays in memory.
@@ -103,7 +103,7 @@ class StateKeeper:
     def save(self, holder: Stateful) -> "Future[None]":
         """Start to save; the future completes when the state is on disk.
 
-        Never raises. The future fails, now and at each later save, if the state can't be told or is
+        Never raises. The future fails, now and at each later save, if the state can't be had or is
         no JSON value, and if an earlier state could not be read.
         """
         try:
@@ -115,12 +115,12 @@ class StateKeeper:
             return settled(error)
 
     def release(self, holder: Stateful) -> None:
-        """Hold what the disk does not have yet, before an instance is dropped."""
+        """Hold the states that the disk does not have yet, before an instance is dropped."""
         self._look()
         try:
             with self._stage:
                 self._kept = self._memory(holder) if self._unsaved else []
-        except StageFailed as error:  # it can't tell its state: what was saved before stays
+        except StageFailed as error:  # it can't give its state: the saved one stays
             self._report(error)
         self._told = []
 
@@ -149,7 +149,7 @@ class StateKeeper:
 
     def _append(self, store: Store, _holder: Stateful) -> "Future[None]":
         # Memory that lags behind the messages is caught up with; one sync per message, that of the
-        # message itself, is what makes a chat fast.
+        # message itself, makes a chat fast.
         return store.append(self._key, self._backlog, sync=False)
 
     def _save_whole(self, store: Store, holder: Stateful) -> "Future[None]":

@@ -47,7 +47,7 @@ _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 class BlobStore:
     """The folder of attached files, which need not exist yet.
 
-    All methods block and may be called from several threads at once. `digest` is a lower-case
+    All methods block and may be called from several threads together. `digest` is a lower-case
     SHA-256 hex digest, other text raises `InvalidDigest`; failures of the system are `DiskFailure`.
     Partial files are kept separately by sender (`from_`), so that one sender can't damage the file
     of another. `limit` is the size of the largest file in bytes.

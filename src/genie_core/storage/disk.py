@@ -75,7 +75,8 @@ class Disk(StoreWorker[_Write]):
             try:
                 journal.catch_up()
             except Exception as error:
-                # Whatever it is, the thread must survive; it was told when the promise was broken.
+                # The thread must survive any of them; the caller got it when the promise was
+                # broken.
                 log.debug("%s: still behind", path, exc_info=True)
                 if not journal.behind:  # written, but perhaps not for long
                     self._report_failure(path, error)
@@ -89,7 +90,7 @@ class Disk(StoreWorker[_Write]):
             if (ousted and write.path in ousted) or (
                 write.ousted and (write.ousted, False) in by_file
             ):
-                # A journal loses what was added before it is put aside, and nothing else.
+                # A journal loses entries added before it is put aside, and nothing else.
                 yield from self._write_together(by_file.values())
                 by_file, ousted = {}, set()
             if self._mode == "each":

@@ -47,7 +47,7 @@ class DiskFailure(StorageError):
 
 
 class NoAttachment(StorageError):
-    """A path can't be attached, because of what it is."""
+    """A path of this kind can't be attached."""
 
     def __init__(self, path: Path, why: str) -> None:
         super().__init__(f"{path} can't be attached: {why}")

@@ -87,7 +87,7 @@ class Unfinished:
     def resume(self) -> Execution:
         """Go on with the work: with the decision, or with the query if there is one already.
 
-        The agent starts its run anew and asks for approval again, of calls that ran before, too.
+        The agent starts its run again and asks for approval again, of calls that ran before, too.
         """
         return self._resume(self.id)
 
@@ -126,14 +126,14 @@ class ExecutionJournal:
         return f"{self._prefix}-{self._count}"
 
     def handled(self, execution: str) -> dict[str, str]:
-        """Return what a message's line says of its execution."""
+        """Return the part of a message's line about its execution."""
         if not execution:
             return {}
         self._open.add(execution)
         return {_EXECUTION: execution}
 
     def answered(self, execution: str) -> dict[str, str]:
-        """Return what an answer's line says of the execution that it ends."""
+        """Return the part of an answer's line about the execution that it ends."""
         if not execution:
             return {}
         self._open.discard(execution)
@@ -230,7 +230,7 @@ def journalled_approvals(execution: Execution, journal: ExecutionJournal) -> App
 
 
 class ExecutionRecords:
-    """Follows a session's journal, line by line, and keeps what has no outcome."""
+    """Follows a session's journal, line by line, and keeps executions without an outcome."""
 
     def __init__(self) -> None:
         self.unfinished: dict[str, ExecutionRecord] = {}

@@ -111,7 +111,7 @@ def _selects_a_variant(char: str) -> bool:
 
 
 def _trimmed(name: str) -> str:
-    """Remove what hides a file, looks like an option, or is dropped by some systems."""
+    """Remove characters that hide a file, look like an option, or is dropped by some systems."""
     return name.lstrip(" .-").rstrip(" .")
 
 

@@ -43,11 +43,11 @@ _RAN_SUBAGENT: Final = '"subagent_instance"'
 
 
 async def carry_over(store: DataStore) -> None:
-    """Convert what group-genie saved for a session into its store, once.
+    """Convert group-genie's files of a session into its store, once.
 
-    The originals stay as `*.group-genie`. What group-genie shared between people goes to none of
-    them. Folders are renamed as a whole and the messages converted last: until then, opening the
-    session continues an interrupted conversion.
+    The originals stay as `*.group-genie`. Memory that group-genie shared between people goes to
+    none of them. Folders are renamed as a whole and the messages converted last: until then,
+    opening the session continues an interrupted conversion.
     """
     session = _Session(store.root_path, store.earlier_path, store.report)
     await store.run(session.carry_over)

@@ -31,7 +31,7 @@ class JournalFile:
         self._report = report
         self._syncs = syncs
         self._owed: list[bytes] = []
-        self._cut: int | None = None  # bytes to go back to: what follows was not written whole
+        self._cut: int | None = None  # bytes to go back to: the rest was not written whole
         self._torn_at: int | None = None  # the size at which that was seen in a file read
         self._plain: bool | None = None  # unknown before the first look
         self._ready = False  # to be appended to
@@ -71,7 +71,7 @@ class JournalFile:
         if self._owed:
             self._write_owed(sync=True)
         elif self._unsynced:
-            self._unsynced = False  # after a failure the system may have forgotten what to write
+            self._unsynced = False  # after a failure the system may have forgotten the data
             sync_file(self._path)
 
     def _write_owed(self, *, sync: bool) -> None:

@@ -39,8 +39,8 @@ class _MemoryLock:
 class MemoryStore:
     """A `Store` that forgets everything with the process, for tests and passing chats.
 
-    Sessions that use it one after another find what the earlier ones left. Values are kept encoded,
-    so what a disk would refuse is refused here, too.
+    Sessions that use it one after another find the values of earlier ones. Values are kept encoded,
+    so values that a disk would refuse are refused here, too.
     """
 
     def __init__(self) -> None:
@@ -121,7 +121,7 @@ class MemoryStore:
         return _MemoryLock(self._contents, path)
 
     async def flush(self) -> None:
-        """Do nothing: everything is written at once."""
+        """Do nothing: everything is written immediately."""
 
     def close(self) -> None:
         """Refuse further work, and release all locks."""

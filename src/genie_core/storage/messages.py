@@ -113,7 +113,7 @@ class MessageLog:
         try:
             if self._store is not None:
                 return self._store.append(_KEY, [line], sync=sync)
-        except Exception as error:  # noqa: BLE001 - a closed store, or what is no text; passed on
+        except Exception as error:  # noqa: BLE001 - a closed store, or no text; passed on
             return settled(error)
         return settled()
 
@@ -131,7 +131,7 @@ class MessageLog:
             if self._store is not None:
                 await self._take_over(self._store)
         except Exception as error:
-            # Whatever it is, those who wait must be served: the chat begins without a past.
+            # Those who wait must be served after any failure: the chat begins without a past.
             log.warning("the chat begins without its saved messages: %s", summary(error))
             log.debug("loading messages failed", exc_info=True)
             if self._store is not None and not isinstance(error, GenieError):

@@ -65,7 +65,7 @@ def _lock(descriptor: int, path: Path, session_id: str) -> None:
 
 
 def _holder(descriptor: int) -> str:
-    """Name the process that has the lock, by what it wrote into the file."""
+    """Name the process that has the lock, by the content of the file."""
     written = os.pread(descriptor, _MOST_DIGITS, 0)
     if not written.isdigit():
         return "another process"

@@ -15,7 +15,7 @@ Sync: TypeAlias = Literal["each", "group", "os"]
 """When a store waits for the disk.
 
 "each": after every write. "group": once for all writes that gathered meanwhile, before any of them
-is acknowledged. "os": never, so that a power cut may lose what was acknowledged; the death of the
+is acknowledged. "os": never, so that a power cut may lose acknowledged writes; the death of the
 process loses nothing in any case.
 """
 
@@ -35,8 +35,8 @@ class Store(Protocol):
     handed in, with known secrets hidden. A read sees all earlier writes.
 
     Writes never raise. Their futures complete on the event loop of the call, may be ignored, and
-    fail with `StateError` if it is no JSON value, the disk refused it, or the store is closed; what
-    was there before is still there, and `problems` has a line. A failed value must be saved again.
+    fail with `StateError` if it is no JSON value, the disk refused it, or the store is closed; the
+    earlier data is still there, and `problems` has a line. A failed value must be saved again.
     Lines that the disk refused come before the next ones of their journal, so that it has no gap.
 
     Any object with these methods can be a session's `data_store`. `genie_testing.stores` tests
@@ -95,7 +95,7 @@ class Store(Protocol):
         """Wait until all earlier writes are safe or have failed."""
 
     async def aclose(self) -> None:
-        """Write what is pending, and refuse further work."""
+        """Write pending data, and refuse further work."""
 
 
 def check_sync(sync: object) -> None:

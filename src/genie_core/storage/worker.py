@@ -109,14 +109,14 @@ class StoreWorker(ABC, Generic[W]):
         return lock
 
     def close(self) -> None:
-        """Write what is pending, end the thread, and refuse further work."""
+        """Write pending data, end the thread, and refuse further work."""
         with self._lock:
             self._closed = True
             self._ready.notify()
             thread = self._thread
         if thread is not None:
             thread.join()
-        self.sync()  # a last chance for what the disk refused
+        self.sync()  # a last chance for refused writes
         self._rest()
         for lock in self._locks:
             lock.release()
@@ -221,7 +221,7 @@ class WorkerStore(ABC):
         await self._worker.read(self._worker.sync)
 
     def close(self) -> None:
-        """Write what is pending and refuse further work; blocks until done."""
+        """Write pending data and refuse further work; blocks until done."""
         self._worker.close()
 
     async def aclose(self) -> None:

@@ -1,8 +1,8 @@
 """Arguments of a tool call as a person edits them: as JSON text, read back, and compared.
 
-They are held to the schema of their tool; one that can't be applied counts as none. What was changed
-is told in lines: arguments are laid out one below the other first, texts of several lines as they
-are, so that a change in a long text shows as what it is.
+They are held to the schema of their tool; one that can't be applied counts as none. Lines show the
+changes: arguments are laid out one below the other first, texts of several lines as they are, so
+that a change in a long text shows as such.
 """
 
 import json
@@ -68,12 +68,13 @@ def arguments_text(arguments: Mapping[str, Any]) -> str:
     if visible(text) == text:
         return text
     spelt = "".join(each if visible(each) == each else json.dumps(each)[1:-1] for each in text)
-    # What hides only in company, such as marks that pile up, leaves nothing but plain letters.
+    # Characters that hide only in company, such as marks that pile up, leaves nothing but plain
+    # letters.
     return spelt if visible(spelt) == spelt else json.dumps(arguments, indent=2, default=repr)
 
 
 def read_arguments(text: str, schema: Mapping[str, Any] | None) -> EditedArguments | ArgumentFault:
-    """Parse what a person typed, or return what is wrong with it."""
+    """Parse a typed value, or return its mistake."""
     if len(text) > LONGEST:
         return ArgumentFault(f"more than {LONGEST:,} characters can't be sent")
     try:

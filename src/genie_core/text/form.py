@@ -1,4 +1,4 @@
-"""The fields of a form that a tool server describes, and reading what a person typed into them.
+"""The fields of a form that a tool server describes, and reading the typed values.
 
 MCP limits such a form to an object without nesting: texts, numbers, yes or no, and choices.
 """
@@ -14,7 +14,7 @@ MOST_FIELDS: Final = 30
 MOST_CHOICES: Final = 200
 LONGEST_TITLE: Final = 200
 LONGEST_FORM: Final = 20_000
-"""Characters of a form's schema as JSON; a person is to read what it asks."""
+"""Characters of a form's schema as JSON; a person is to read its question."""
 
 Kind: TypeAlias = Literal["text", "a whole number", "a number", "yes or no", "one of", "some of"]
 

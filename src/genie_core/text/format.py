@@ -60,8 +60,8 @@ def money(dollars: float | None, *, partly: bool = False) -> str:
 def local_time(at: float) -> datetime:
     """The local date and time of a moment given in seconds since the epoch.
 
-    Any number has one: what lies before the epoch or thousands of years ahead is moved to the
-    nearest moment that a calendar knows.
+    Any number has one: a time before the epoch or thousands of years ahead is moved to the nearest
+    moment that a calendar knows.
     """
     return datetime.fromtimestamp(_between(at, 0.0, _LATEST), tz=UTC).astimezone()
 

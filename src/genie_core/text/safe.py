@@ -1,6 +1,6 @@
 """Text from elsewhere, made safe to show.
 
-What people, agents and tools write may hold characters that command a terminal, reverse the reading
+Words of people, agents and tools may hold characters that command a terminal, reverse the reading
 order or hide. `visible` spells them out; `replaced` is for lines whose width is fixed by now.
 """
 

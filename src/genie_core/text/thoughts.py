@@ -56,7 +56,7 @@ class TextFilter:
     of that text was returned already. With `hold`, text is returned from the first marker on, or at the end.
 
     `text` is all the text to show; `thought` and `call` say whether there were thoughts and calls;
-    `call_name` is the name of the first called tool if it can be told.
+    `call_name` is the name of the first called tool if it is known.
     """
 
     def __init__(self, *, hold: bool = False) -> None:
@@ -66,7 +66,7 @@ class TextFilter:
         self.retracted = 0
         self._hold = hold
         self._given = 0  # characters of `text` that were returned
-        self._rest = ""  # what was read and is not decided
+        self._rest = ""  # the undecided rest of the input
         self._searched = 0  # of that, where no end of a hidden part is
         self._space = ""  # at the beginning, which is dropped if a hidden part follows
         self._line = ""  # the beginning of the current line

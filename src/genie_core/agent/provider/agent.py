@@ -1,4 +1,4 @@
-"""What the agents on all libraries have in common: a history, and one way to run."""
+"""The common part of the agents on all libraries: a history, and one way to run."""
 
 from abc import abstractmethod
 from collections.abc import Callable

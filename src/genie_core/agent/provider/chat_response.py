@@ -1,7 +1,7 @@
 """Mend chat completions of OpenAI-compatible servers, before an SDK reads them.
 
-Servers differ in what the SDKs rely on: they give parallel calls one index or one id, leave out
-ids, write thoughts and calls into the text, or stop without a finish reason.
+Servers differ in parts that the SDKs rely on: they give parallel calls one index or one id, leave
+out ids, write thoughts and calls into the text, or stop without a finish reason.
 """
 
 import json
@@ -22,7 +22,7 @@ from genie_core.agent.provider.progress_reporter import ProgressReporter
 from genie_core.errors import ModelFailed, ModelTrouble
 from genie_core.text.thoughts import THOUGHTS_END, TextFilter
 
-_UNKNOWN: Final = 500  # what an error without a status counts as
+_UNKNOWN: Final = 500  # the kind of an error without a status
 _MOST_KNOWN: Final = 100
 
 _THINKS: Final = re.compile(r"(?i)thinking|qwq|reasoner|\br1\b")

@@ -8,7 +8,7 @@ from genie_core.agent.provider.prices import window_of
 from genie_core.runtime.progress import doing
 
 Entries: TypeAlias = Callable[[int], Iterable[str]]
-"""Returns what was asked, called and answered in so many of the oldest turns, as text."""
+"""Returns the requests, calls and answers of so many of the oldest turns, as text."""
 
 FULL: Final = 0.8
 """The fraction of a window at which older turns are summarised."""
@@ -101,7 +101,7 @@ class ShortenedHistory:
         self._size = None
 
     def for_next_run(self) -> "ShortenedHistory":
-        """Return one for another run, which knows what was measured."""
+        """Return one for another run, which knows the measured sizes."""
         other = ShortenedHistory(self._compaction)
         other._size = self._size
         other._refused = self._refused
@@ -113,7 +113,7 @@ class ShortenedHistory:
             self._size = messages, tokens
 
     def is_too_long(self, model: str, provider: str, sizes: Sequence[int]) -> bool:
-        """Whether messages of these sizes, in characters, exceed what fits the window.
+        """Whether messages of these sizes, in characters, exceed the window.
 
         The window is known, or was measured by a request that the model refused.
         """

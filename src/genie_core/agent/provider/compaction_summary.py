@@ -40,8 +40,8 @@ class CompactionRequest:
 class Compaction:
     """Makes the summaries of an agent's conversation, also on `request`.
 
-    Others can read a summary, so it is made of what they could see: requests, calls and answers.
-    Results of tools, such as the contents of files, are left out.
+    Others can read a summary, so it is made of the parts that they could see: requests, calls and
+    answers. Results of tools, such as the contents of files, are left out.
     """
 
     summarise: Summarise
@@ -51,7 +51,7 @@ class Compaction:
         """Return a summary and report it to the room; empty if none can be made."""
         try:
             text = (await self.summarise(as_text(entries))).strip()[:SUMMARY_CHARS]
-        except Exception:  # whatever it was, the run goes on with fewer turns
+        except Exception:  # the run goes on with fewer turns in any case
             log.warning("a conversation could not be summarised", exc_info=True)
             text = ""
         if not text:

@@ -1,7 +1,7 @@
 """Word failed requests to a model, whichever SDK made them.
 
-A provider's adapter determines the kind of failure and the provider's message; this module decides
-what a person may read of it and how a key is named.
+A provider's adapter determines the kind of failure and the provider's message; this module chooses
+the words for people and how a key is named.
 """
 
 import os
@@ -95,7 +95,7 @@ class ModelRequestInfo:
     ) -> ModelFailed:
         """Describe a failure without revealing the key.
 
-        A key that no header can carry is named as the cause, whatever the error says.
+        A key that no header can carry is named as the cause of any error.
         """
         if unsendable(self.key):
             kind, detail = "key", "it has a line break or another character that cannot be sent"

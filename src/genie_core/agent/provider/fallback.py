@@ -11,7 +11,7 @@ _UNAVAILABLE: Final = frozenset(
 
 
 def is_unavailable(failure: ModelFailed) -> bool:
-    """Whether another model may answer what this one can't answer now."""
+    """Whether another model may answer instead of this one now."""
     return failure.kind in _UNAVAILABLE
 
 

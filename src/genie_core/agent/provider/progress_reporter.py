@@ -16,7 +16,7 @@ CALL: Final = "a tool call"
 
 
 class ProgressReporter:
-    """Reports changes at once, and an unchanged activity every `BEAT` seconds.
+    """Reports changes immediately, and an unchanged activity every `BEAT` seconds.
 
     `at` is called with every part of an answer, so that a silent model differs from one that thinks
     for long.
@@ -36,7 +36,10 @@ class ProgressReporter:
 
 
 class CallReporter:
-    """Reports the tool calls of a run. When one of several ends, another that still runs is told."""
+    """Reports the tool calls of a run.
+
+    When one of several ends, another that still runs is reported.
+    """
 
     def __init__(self) -> None:
         self._running: list[str] = []

@@ -74,7 +74,7 @@ class Watch(Protocol):
 
 
 class Unwatched:
-    """The default without a monitor: a server may be tried again at once."""
+    """The default without a monitor: a server may be tried again immediately."""
 
     patience: None = None
 
@@ -100,12 +100,12 @@ def shown(server: str) -> str:
 
 
 def start_of(server: str) -> str:
-    """Describe what a run waits for while a tool server starts."""
+    """Describe the wait of a run while a tool server starts."""
     return f"tool server {shown(server)} to start"
 
 
 def reason(error: BaseException) -> str:
-    """Describe what a server or its client raised; may quote an address or a header."""
+    """Describe the exception of a server or its client; may quote an address or a header."""
     if has_ended(error):
         return _ENDED
     return without_secrets(summary(error))
@@ -128,7 +128,7 @@ def has_ended(error: BaseException | None) -> bool:
 
 
 def outage_instruction(server: str, error: Exception) -> str:
-    """Return what the model reads instead of tools or a result; it may repeat it to the room."""
+    """Return the text for the model instead of tools or a result; it may repeat it to the room."""
     why = public_reason(error) or "its owner sees why"
     return (
         f"The tools of the server {shown(server)} cannot be used at the moment ({why}). "
@@ -137,7 +137,7 @@ def outage_instruction(server: str, error: Exception) -> str:
 
 
 def waiting_instruction(server: str) -> str:
-    """Return what the model reads instead of the tools of a server that is still starting."""
+    """Return the text for the model instead of the tools of a server that is still starting."""
     return (
         f"The tools of the server {shown(server)} are not there yet: it is still starting, and they "
         "appear when it is ready. Do without them, and say so if the answer suffers."
@@ -155,7 +155,7 @@ def note_ready(server: str) -> None:
 
 
 def note_outage(server: str, error: Exception) -> None:
-    """Report that a server is unavailable; only the owner sees what was raised."""
+    """Report that a server is unavailable; only the owner sees the exception."""
     log.warning("tool server %s cannot be used: %s", shown(server), reason(error))
     said, why, whole = (
         f"tool server {shown(server)} cannot be used",

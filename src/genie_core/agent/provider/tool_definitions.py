@@ -1,6 +1,6 @@
 """Definitions of tools as a model gets them: everything that it needs, once, and nothing else.
 
-They are part of each request. A model need not be told what the program itself checks.
+They are part of each request. A model need not know the limits that the program itself checks.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """Commands from Markdown files: messages to one's agent that are written once.
 
 They are in `.agents/commands` of the workspace and in `commands` of the person's own folder.
-`$ARGUMENTS` in the text stands for what is typed after the command.
+`$ARGUMENTS` in the text stands for the words after the command.
 """
 
 import re

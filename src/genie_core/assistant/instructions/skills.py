@@ -1,6 +1,6 @@
 """Skills: folders with instructions that an agent reads when it needs them.
 
-A skill is a folder with a file SKILL.md, whose front matter says what it is for. Skills are in
+A skill is a folder with a file SKILL.md, whose front matter names its purpose. Skills are in
 `.agents/skills` of the workspace and in `skills` of the person's own folder.
 """
 
@@ -90,7 +90,7 @@ def _skill_files(
 
 
 def _cure(folder: TextFolder, parts: tuple[str, ...]) -> str:
-    """Say what to do so that a skill is used; empty if it is at its place."""
+    """Describe the use of a skill; empty if it is at its place."""
     *above, file = parts[len(folder.at(_FOLDER)) :]
     name = above[-1] if above else file.rpartition(".")[0]
     if not _NAME.fullmatch(name) or name.casefold() == "skill":
@@ -140,7 +140,7 @@ class SkillReader:
 
 
 def skill_effects(folders: Sequence[TextFolder], name: str, file: str) -> ToolEffects:
-    """Return what reading a skill does: the words of one in the workspace aren't its person's."""
+    """Return the effect of reading a skill: the words of one in the workspace aren't its person's."""
     try:
         found = _located(folders, name, file)
     except TextRefused as refusal:

@@ -42,7 +42,7 @@ class TextFolder:
     """A folder with texts for agents.
 
     Without a `workspace`, it is the person's own, and links in it are followed. In a workspace,
-    other people may have written the texts: links are refused, and so is what a rule denies.
+    other people may have written the texts: links are refused, and so are files that a rule denies.
     """
 
     root: Path
@@ -103,7 +103,7 @@ class TextFolder:
 def each_text(
     folder: TextFolder, names: Sequence[str], read: Callable[[str], _Read | None]
 ) -> Iterator[_Read | TextRefused]:
-    """Yield what `read` makes of each name, or why a text is refused."""
+    """Yield the result of `read` for each name, or why a text is refused."""
     for name in names:
         try:
             found = read(name)

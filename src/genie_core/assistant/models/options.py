@@ -19,8 +19,8 @@ _NO_THINKING: Final = "it is not known to think; remove it"
 def check_options(model: "Model", name: str, options: ModelOptions, place: str = "") -> None:
     """Raise `RefusedOption` for an option that the model, called `name`, would refuse or ignore.
 
-    `place` is what stands before the option in the settings, such as "reasoner_". What is known of
-    a model comes from pydantic-ai; of others, the provider may refuse more.
+    `place` is the prefix of the option in the settings, such as "reasoner_". Facts about a model
+    come from pydantic-ai; of others, the provider may refuse more.
     """
     ignored = model.unsupported_settings
     if options.max_tokens and "max_tokens" in ignored:

@@ -42,9 +42,9 @@ class Subject:
 class ProbeResult:
     """The result of a test; None means not tested.
 
-    `latency` are the seconds of the first request, without what this program needs to get ready;
-    None also if there was no answer. `structured` describes how the model
-    returns decisions. `trouble` is one line, empty if the model passed.
+    `latency` are the seconds of the first request, without this program's own preparations; None
+    also if there was no answer. `structured` describes how the model returns decisions. `trouble`
+    is one line, empty if the model passed.
     """
 
     subject: Subject

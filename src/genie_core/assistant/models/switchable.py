@@ -78,7 +78,7 @@ class SwitchableAgent(Agent):
         try:
             yield self
         finally:
-            async with AsyncExitStack() as closing:  # each of them, whatever the others raise
+            async with AsyncExitStack() as closing:  # each of them, also if others raise
                 for instance in self._instances.values():
                     closing.push_async_callback(_close, instance)
 

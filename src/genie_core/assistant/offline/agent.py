@@ -79,7 +79,7 @@ class OfflineAgent(Agent):
     async def _answer(
         self, question: str, ask: ApprovalCallback, turn: list[messages.ModelMessage]
     ) -> str:
-        """Make the requested call and report its result; without one, say what is possible."""
+        """Make the requested call and report its result; without one, list the possibilities."""
         doing("asking")
         call = request_in(question)
         if call is None:

@@ -23,7 +23,7 @@ _ARGUMENT: Final = re.compile(r"^    (\w+): (.*(?:\n        .*)*)$", re.MULTILIN
 
 @dataclass(frozen=True, slots=True)
 class CallResult:
-    """What came of a call. `text` is the tool's result, or says why there is none."""
+    """The outcome of a call. `text` is the tool's result, or says why there is none."""
 
     tool: str
     text: str

@@ -1,6 +1,6 @@
-"""What a command would run: its words, and the commands inside them.
+"""The programs of a command: its words, and the commands inside them.
 
-Reads a command as `run_command` does. What can't be read for certain counts as anything.
+Reads a command as `run_command` does. Uncertain parts count as anything.
 """
 
 import re
@@ -27,9 +27,9 @@ MOST_INNER: Final = 2_000
 class Command:
     """What a command would run.
 
-    `words` are the program and its arguments, empty if they can't be told apart. `inner` are
-    commands that its words contain. `anything`: it may run other programs than these. `why` says
-    how, or what else to know about its program. `uses` are those of its program.
+    `words` are the program and its arguments, empty if they can't be split. `inner` are commands
+    that its words contain. `anything`: it may run other programs than these. `why` says how, or
+    gives a note about its program. `uses` are those of its program.
     """
 
     words: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What a call of a built-in tool would do, read from its arguments and the files as they are."""
+"""The effects of a call of a built-in tool, read from its arguments and the files as they are."""
 
 import os
 import shutil
@@ -79,7 +79,7 @@ def effects_of(
         return _OTHER_ROOMS
     if workspace is None:
         return ToolEffects()
-    if call.tool == "read_job":  # the output may have whatever the command could read
+    if call.tool == "read_job":  # the output may have anything that the command could read
         return ToolEffects(private=bool(call.arguments.get("job")))
     if call.tool in COMMAND_TOOLS:
         effects = _of_command(workspace, arguments, confined=confined)
@@ -108,12 +108,13 @@ def _names_of(workspace: Workspace, file: Path) -> list[str]:
 
 
 def _of_change(workspace: Workspace, tool: str, arguments: "_Arguments") -> ToolEffects:
-    """The effects of a change. The tool's answer shows what it replaces, so it reads that, too."""
+    """The effects of a change. The tool's answer shows the replaced text, so it reads that, too."""
     try:
         names = [workspace.key(workspace.place(path)) for path in _written(tool, arguments)]
     except AccessRefused as refusal:
         return ToolEffects(refusal=str(refusal), original=REFUSED)
-    # hidden files often configure what editors and hooks run, so each write of one is asked about
+    # hidden files often configure programs of editors and hooks, so each write of one is asked
+    # about
     names, hidden = list(dict.fromkeys(names)), any(map(hidden_parts, names))
     writes = tuple(ToolEffect("write", name) for name in names)
     try:
@@ -186,7 +187,7 @@ def _of_command(workspace: Workspace, arguments: "_Arguments", *, confined: bool
 
 
 def _in_place(workspace: Workspace, command: Command, named: NamedFiles) -> Command:
-    """Return a command with what the places where it runs add to what it may run."""
+    """Return a command with the programs that its places add."""
     if named.doubtful:
         why = f"{named.doubtful} is a place of a running process"
         return replace(command, anything=True, why=why)
@@ -262,7 +263,10 @@ def _denied(workspace: Workspace, reads: Sequence[str], writes: Sequence[str]) -
 
 
 def _unheld(workspace: Workspace, command: Command, named: NamedFiles, *, confined: bool) -> str:
-    """Say what rules that deny paths can't prevent while a command runs; empty if nothing."""
+    """Name the files that rules about paths can't protect while a command runs.
+
+    Empty if nothing.
+    """
     rules, runs_code = workspace.rules, command.anything or bool(command.why)
     doubts = []
     searches = "searches" in command.uses and rules.unread and not confined

@@ -1,4 +1,4 @@
-"""The commands that are known to do only what their words say.
+"""The commands that are known to do nothing beyond their words.
 
 These run no other program, send nothing, and write only files that they name. A program, a
 subcommand or an option that is not listed here can run anything.
@@ -26,7 +26,7 @@ def _words(text: str) -> list[str]:
 
 
 class Reach(NamedTuple):
-    """What a command reaches beyond its own words. `anything`: all, for the reason `why`."""
+    """The reach of a command beyond its own words. `anything`: all, for the reason `why`."""
 
     anything: bool = False
     why: str = ""
@@ -225,7 +225,7 @@ _GIT_SHOWS: Final = re.compile(
 
 
 def reach_of(program: str, words: Sequence[str]) -> Reach:
-    """Return what a command reaches by the name of its program and the other words."""
+    """Return the reach of a command by the name of its program and the other words."""
     if program == "git":
         return _git_reach(words)
     if program == "find":

@@ -25,10 +25,10 @@ _MOST_ENTERED: Final = 4
 _MOST_LINKS: Final = 40
 
 _BETWEEN: Final = re.compile(r"[=:,@<>(){}'\"`;|&\s]+")
-"""What may stand between a name of a file and other text in a word."""
+"""The characters that may stand between a name of a file and other text in a word."""
 
 _OF_PROCESS: Final = re.compile(r"/proc/([^/]+)(?:/task/[^/]+)?/(cwd|root|exe|fd|map_files)")
-"""Places that the kernel finds by a process, whatever their links say."""
+"""Places that the kernel finds by a process, against their links."""
 
 _SELF: Final = {"/proc/self": "/proc/self", "/proc/thread-self": "/proc/self/task/self"}
 """Links that would lead to this process, not to the command."""
@@ -81,8 +81,9 @@ def _of_process(process: str, place: str, folder: Path) -> str:
 class NamedFiles:
     """The files and folders that a command names, and those that it is known to write.
 
-    It runs in `start`. `expanded` are guarded files that wildcards stand for. `copies_folder`: all that is in a folder gets another name. `doubtful` is a
-    word that names a place which can't be told before the command runs.
+    It runs in `start`. `expanded` are guarded files that wildcards stand for. `copies_folder`: all
+    that is in a folder gets another name. `doubtful` is a word that names a place which is unknown
+    before the command runs.
     """
 
     start: Path
@@ -132,7 +133,10 @@ class _Search:
                 yield find_path(self._start, os.path.expanduser(to))  # noqa: PTH111
 
     def _read(self, place: Path, part: str) -> None:
-        """Note what a part of a word names. What the file tools would refuse counts, too."""
+        """Note the files that a part of a word names.
+
+        Those that the file tools would refuse count, too.
+        """
         try:
             path = find_path(place, part)
             exists = os.path.lexists(path)

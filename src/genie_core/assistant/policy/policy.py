@@ -91,7 +91,7 @@ class Policy:
     commands or hosts, or denies files, a command that may evade it is allowed only by a rule that
     names it word for word, or the program whose code of the workspace it runs.
 
-    `effects_of` resolves what a call would do. `path`, `command` and `host` of a rule are compared
+    `effects_of` resolves the effects of a call. `path`, `command` and `host` of a rule are compared
     with that, and so is an argument `command`: a rule that denies or asks matches one that is among
     the effects, one that allows must cover all of them. If the effects can't be found out, rules
     that deny effects match.
@@ -100,11 +100,12 @@ class Policy:
     them; other rules may also match the argument as written. For an address, a rule that allows
     must match the host by itself.
 
-    A broken rule decides nothing, but what it may be about is asked about unless a rule denies it.
+    A broken rule decides nothing, but calls that it may be about are asked about unless a rule
+    denies it.
 
     `texts_used` returns the files of the workspace that have been in a prompt.
 
-    No rule can allow exceeding the budget, or what a tool server asks for.
+    No rule can allow exceeding the budget, or a request of a tool server.
     """
 
     rules: Sequence[Rule] = ()
@@ -153,7 +154,7 @@ class Policy:
         return PolicyResult(effect, why, risk, must_ask=True, effects=effects)
 
     def _doubted(self, call: ToolCall, result: PolicyResult) -> PolicyResult:
-        """Let a person decide if a command may do what a rule denies or asks about."""
+        """Let a person decide if a command may run against a rule that denies or asks."""
         if result.effect == "deny" or not result.effects.targets("run"):
             return result
         if denied := result.effects.denied:
@@ -428,7 +429,7 @@ def _names_hidden(pattern: str) -> bool:
 
 
 def _is_about(rule: Rule, call: ToolCall, risk: Risk) -> bool:
-    """Whether a rule is about this tool and agent, whatever the call would do."""
+    """Whether a rule is about this tool and agent, for any effects."""
     return (
         rule.risk in ("", risk)
         and fnmatchcase(call.tool, rule.tool[:LONGEST_PATTERN])
@@ -548,7 +549,7 @@ def path_rules(
     tools: Sequence[str],
     private: Sequence[str] = (),
 ) -> PathRules:
-    """Return what an agent's tools may not open, by the rules that deny paths to them.
+    """Return the files that an agent's tools may not open, by the rules that deny paths to them.
 
     `tools` are those that read and write files, and `private` patterns of further private files.
     Files that rules ask about are private to searches.

@@ -44,7 +44,7 @@ _current: Final[ContextVar[_Call | None]] = ContextVar("current", default=None)
 
 
 class CallsInProgress:
-    """Runs a server's calls with a time limit, and answers what the server asks meanwhile.
+    """Runs a server's calls with a time limit, and answers the server's requests meanwhile.
 
     While a request is being answered, no call's time runs.
     """

@@ -124,7 +124,7 @@ async def leave(client: Client[Any]) -> None:
 
 
 def answer_requests(client: Client[Any], *, elicit: Answer, sample: Answer | None) -> None:
-    """Answer what a server asks for during calls.
+    """Answer a server's requests during calls.
 
     The client's own handlers make types of the server's schemas and apply their regular expressions.
     """

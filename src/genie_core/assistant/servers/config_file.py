@@ -154,7 +154,7 @@ def _at(value: Any, path: tuple[str, ...]) -> Any:
 
 
 def _inputs(value: Any) -> dict[str, str | None]:
-    """Return the defaults of what VS Code would ask for, by id; keys have none."""
+    """Return the defaults of the inputs of VS Code, by id; keys have none."""
     listed = value.get("inputs")
     return {
         each["id"]: each["default"]

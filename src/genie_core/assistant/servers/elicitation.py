@@ -61,7 +61,7 @@ async def _asked(server: str, calls: CallsInProgress, params: ElicitRequestParam
 def _question(
     server: str, params: ElicitRequestParams
 ) -> tuple[dict[str, Any], dict[str, Any] | None]:
-    """Return what the card shows, and the schema of the answer. Raises `UnfitForm`."""
+    """Return the text of the card, and the schema of the answer. Raises `UnfitForm`."""
     if len(params.message) > LONGEST_MESSAGE:
         raise UnfitForm("its message is too long")
     asked = {"server": server, "message": params.message}
@@ -77,8 +77,8 @@ def _question(
 def _checked(url: str) -> str:
     """Return an address that a browser may open. Raises `UnfitForm`.
 
-    Its host is what a person reads: names with letters that look like others are in their ASCII
-    form, and nothing before an @, or behind a backslash, can pass for the host.
+    A person reads its host: names with letters that look like others are in their ASCII form, and
+    nothing before an @, or behind a backslash, can pass for the host.
     """
     try:
         parts = urlsplit(url)

@@ -3,7 +3,7 @@
 AssistantError ├── ServersFileError the file of tool servers, or an entry in it, can't be used ├──
 MissingValue a placeholder's value is neither a secret nor in the environment ├── LoginNeeded a
 server wants a login ├── LoginFailed a login was not completed └── ServerError a server can't be
-started, or does not do what is asked
+started, or refuses a request
 
 `str()` of each is one line without the values of settings.
 """

@@ -175,7 +175,7 @@ class KeptLogin(OAuthClientProvider):
 
 
 class _Keeper:
-    """Keeps what a provider has got, as its `TokenStorage`."""
+    """Keeps the tokens of a provider, as its `TokenStorage`."""
 
     provider: OAuthClientProvider
 
@@ -184,7 +184,7 @@ class _Keeper:
         self.where = ""
 
     async def get_tokens(self) -> None:
-        """Return none: a login begins anew, and `KeptLogin` loads by itself."""
+        """Return none: a login begins again, and `KeptLogin` loads by itself."""
 
     async def get_client_info(self) -> None:
         """Return none; see above."""
@@ -323,7 +323,7 @@ class _Callback:
             writer.close()
 
     def _answer(self, words: list[str]) -> tuple[str, str]:
-        """Take what the browser brings; only the one with the right state counts."""
+        """Take the browser's answer; only the one with the right state counts."""
         target = urlsplit(words[1] if len(words) > 1 else "")
         given = {name: values[0] for name, values in parse_qs(target.query).items()}
         if words[0] != "GET" or target.path != "/callback":

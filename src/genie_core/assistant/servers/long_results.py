@@ -1,8 +1,8 @@
 """Cutting a tool server's messages while they are read.
 
 The MCP SDK reads a message of any length into memory before its length can be judged. A server that
-lies, or a tool that returns a whole file, would take all memory. Here at most `LONGEST_MESSAGE` bytes
-of a message are kept; of a longer one, what is kept of its beginning becomes a result that says so.
+lies, or a tool that returns a whole file, would take all memory. Here at most `LONGEST_MESSAGE`
+bytes of a message are kept; of a longer one, the kept beginning becomes a result that says so.
 """
 
 import logging
@@ -50,7 +50,7 @@ class LongMessage:
         del self._kept[_KEPT:]
 
     def take(self, prefix: bytes = b"") -> bytes:
-        """Return the message, or what replaces it; `prefix` is no part of its JSON."""
+        """Return the message, or its replacement; `prefix` is no part of its JSON."""
         kept, size, end = bytes(self._kept), self.size, self._end
         self._kept, self.size, self._end = bytearray(), 0, b""
         if size <= self._longest:

@@ -41,7 +41,7 @@ class ListedTool:
 
     @property
     def claim(self) -> str:
-        """What the server claims that the tool does; empty if it claims nothing."""
+        """The server's claim about the tool; empty if it claims nothing."""
         return claim_of(self.annotations)
 
     @property
@@ -75,7 +75,7 @@ def _is_wanted(spec: ServerSpec, tool: str) -> bool:
 
 
 def claim_of(annotations: Mapping[str, Any] | None) -> str:
-    """Say what a server claims that a tool does; empty if it claims nothing.
+    """Word a server's claim about a tool; empty if it claims nothing.
 
     `annotations` are as MCP names them. A claim is shown and decides nothing: a server may lie.
     """

@@ -36,7 +36,7 @@ from genie_core.runtime.progress import note
 class ConfiguredServer(WatchedServer):
     """Gives tools their public names, and makes their calls; see `ToolServer`.
 
-    Connects by fastmcp's client: the SDK's own servers can't answer what a server asks for.
+    Connects by fastmcp's client: the SDK's own servers can't answer a server's requests.
     """
 
     def __init__(self, server: ToolServer) -> None:

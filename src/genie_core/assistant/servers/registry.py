@@ -66,7 +66,7 @@ class ServerRegistry:
         )
 
     def claim(self, tool: str) -> str:
-        """Return what a server claims that its tool does; empty if it claims nothing."""
+        """Return a server's claim about its tool; empty if it claims nothing."""
         known = (server.claims.get(tool) for server in self._servers.values())
         return next(filter(None, known), "")
 
@@ -116,7 +116,7 @@ class _Server:
 
     @property
     def _cure(self) -> str:
-        """Say what to write for a server on HTTP that refuses the way it is spoken to."""
+        """Name the remedy for a server on HTTP that refuses the way it is spoken to."""
         if not self._spec.url or not _REFUSED.search(self._problem):
             return ""
         kind, other = (
@@ -214,7 +214,7 @@ class ServerConnection:
         self._server.prompts, self._server.resources = tuple(prompts), tuple(resources)
 
     def claims(self, claims: Mapping[str, str]) -> None:
-        """Record what the server claims about its tools, by their public names."""
+        """Record the server's claims about its tools, by their public names."""
         self._server.claims = dict(claims)
 
     def unusable(self, problems: Mapping[str, str]) -> None:

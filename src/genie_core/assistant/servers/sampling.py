@@ -68,7 +68,7 @@ async def _asked(
         return _REJECTED
     try:
         return await _answered(await model(), params)
-    except Exception as error:  # whatever the model raises, the call goes on
+    except Exception as error:  # the call goes on after any failure of the model
         log.info("the model did not answer a tool server", exc_info=True)
         said = f"tool server {server!r}: the model did not answer"
         note(f"{said}: {public_summary(error)}", f"{said}: {summary(error)}")
@@ -91,7 +91,7 @@ def _objection(number: int, params: CreateMessageRequestParams) -> str:
 
 
 def _question(server: str, params: CreateMessageRequestParams) -> dict[str, object]:
-    """Return what the card shows: all that goes to the model."""
+    """Return the text of the card: all that goes to the model."""
     first, *others = params.messages
     prompt = _text(first)
     if others or first.role != "user":

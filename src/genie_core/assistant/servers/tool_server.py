@@ -58,7 +58,7 @@ class ToolServer:
             connection.hint = self.transport.last_line
 
     def use(self, client: Client[Any]) -> None:
-        """Take the client over the transport, and answer what the server asks for in calls."""
+        """Take the client over the transport, and answer the server's requests in calls."""
         self.client = client
         name, calls, model = self.spec.name, self.calls, self._model
         answer_requests(

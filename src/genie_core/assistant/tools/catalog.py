@@ -98,11 +98,10 @@ def build_tools(
 ) -> list[AsyncTool]:
     """Build the requested tools that can work, in the order of `TOOL_NAMES`.
 
-    Chat tools need `fetch`, file and command tools and plans a workspace, `search_rooms` the folder of saved
-    rooms. `names` None means all. `denied_addresses` are patterns of addresses and hosts that
-    redirects must not lead to; `changes` keeps what files had before they were changed; `jobs` are
-    the commands in the background;
-    `texts` are the folders with skills.
+    Chat tools need `fetch`, file and command tools and plans a workspace, `search_rooms` the folder
+    of saved rooms. `names` None means all. `denied_addresses` are patterns of addresses and hosts
+    that redirects must not lead to; `changes` keeps the contents of files before changes; `jobs`
+    are the commands in the background; `texts` are the folders with skills.
     """
     limits = limits or ToolLimits()
     dates = Dates()

@@ -14,7 +14,7 @@ MOST_BYTES: Final = 64 * 1024 * 1024
 
 
 def saved(room: Path) -> Iterator[WhatIfReport]:
-    """The reports in a room's folder, the latest first; what is none is passed over. Blocks.
+    """The reports in a room's folder, the latest first; other files are passed over. Blocks.
 
     Raises:
         DiskFailure: the folder can't be read.

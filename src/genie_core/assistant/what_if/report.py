@@ -1,4 +1,4 @@
-"""The saved report of what another reasoner would have decided in a room."""
+"""The saved report of another reasoner's decisions in a room."""
 
 from typing import Final
 
@@ -30,9 +30,10 @@ class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class CaseResult(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What became of one message: `after`, or the `error` for which there is no decision.
+    """The result for one message: `after`, or the `error` for which there is no decision.
 
-    `wrong` says that the person marked the recorded decision as wrong. `spent` is what `after` took.
+    `wrong` says that the person marked the recorded decision as wrong. `spent` is the cost of
+    `after`.
     """
 
     message: int
@@ -53,9 +54,9 @@ class CaseResult(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Summary(msgspec.Struct, frozen=True):
-    """How often what happened. `failed` are none of the others.
+    """Counts of the results. `failed` are none of the others.
 
-    Of the decisions that were marked as wrong and decided anew, `marked`, so many are right by the
+    Of the decisions that were marked as wrong and decided again, `marked`, so many are right by the
     label: before, and after.
     """
 
@@ -69,7 +70,7 @@ class Summary(msgspec.Struct, frozen=True):
 
     @property
     def decided(self) -> int:
-        """The messages that were decided about anew."""
+        """The messages that were decided about again."""
         return self.agree + self.newly_delegated + self.newly_ignored
 
 
@@ -77,9 +78,9 @@ class WhatIfReport(msgspec.Struct, frozen=True, kw_only=True):
     """All of it, as it is kept beside a session.
 
     `total` are the messages to be decided about; with a `stopped`, which says why, not all of them
-    were. `at` is when it began, `seconds` how long it took. `spent_before` is what the recorded
-    decisions took, `spent` what the new ones did. `changed` are the decisions that differ, `agreed`
-    those that don't, `failures` those that there are none of.
+    were. `at` is when it began, `seconds` how long it took. `spent_before` is the cost of the
+    recorded decisions, `spent` that of the new ones. `changed` are the decisions that differ,
+    `agreed` those that don't, `failures` those that there are none of.
     """
 
     version: int = VERSION

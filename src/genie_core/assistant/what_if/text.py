@@ -17,7 +17,7 @@ MARKED: Final = "you marked it as wrong"
 
 
 def title(report: WhatIfReport) -> str:
-    """What was asked."""
+    """The questions."""
     return visible_line(f"What if {report.template} with {report.model} had decided")
 
 
@@ -79,7 +79,7 @@ def heading(outcome: CaseResult) -> str:
 
 
 def told(verdict: Comparison) -> str:
-    """A decision with its reason, and with what would have been asked."""
+    """A decision with its reason, and with its question."""
     reason = visible_line(" ".join(verdict.reason.split())) or "no reason given"
     if verdict.decision == "ignore":
         return f"IGNORE    {reason}"

@@ -1,1 +1,1 @@
-"""The client of a room: its connection, what it sends, and the events that it receives."""
+"""The client of a room: its connection, the sent frames, and the events that it receives."""

@@ -47,11 +47,11 @@ class RoomConnection:
     block. `messages` sends messages; `queue` sends everything else.
 
     Args:
-        who: the person or agent, the room and what lets them in.
+        who: the person or agent, the room and the right to enter.
         since: number of the last known event; `mark` is its `event_mark`, by which the room can
             tell whether its log has the same event.
         patient: whether to retry if the first attempt fails.
-        space: awaited before each frame, to limit reception to what can be stored.
+        space: awaited before each frame, to limit reception to the free space.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ class RoomConnection:
     def publish(self, body: RunBody) -> None:
         """Report a step of this member's engine; it is signed when it is sent.
 
-        It is sealed at once if its message is private.
+        It is sealed immediately if its message is private.
 
         Raises:
             FrameError: the step is too large or can't be recorded.

@@ -67,9 +67,8 @@ class Severity(Enum):
 class PendingMessage:
     """A message from this terminal that the room has not acknowledged yet.
 
-    `about` is the signature of what it replies to, as it was when the message was written, and
-    `sealed` a private text for the keys of that moment: whatever log it is sent to, no other can read
-    it.
+    `about` is the signature of its original, as it was when the message was written, and `sealed` a
+    private text for the keys of that moment: in any log, no other can read it.
     """
 
     id: str
@@ -98,7 +97,7 @@ class PendingReport:
 
 SAME_CALL: Final = ""
 ANY_CALL: Final = "*"
-"""What an answer with a scope covers, beside patterns."""
+"""The scopes of an answer, beside patterns."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -248,7 +248,7 @@ class Receiver:
 
 
 class Notices:
-    """Limits the rate of notices to `BURST` at once and then `PER_SECOND`.
+    """Limits the rate of notices to `BURST` in one go and then `PER_SECOND`.
 
     Of the notices beyond that, only the latest is delivered, later.
     """

@@ -344,7 +344,7 @@ class SendQueue:
         return dropped
 
     def _send_more(self) -> None:
-        """Send what waits for others to be acknowledged."""
+        """Send the frames that wait for the acknowledgement of others."""
         if self._unsent or self._unreported:
             self.changed()
 

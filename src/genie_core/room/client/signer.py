@@ -56,14 +56,14 @@ class Signer:
 
     @property
     def reader(self) -> PrivateReader:
-        """Opens what is sealed for this person."""
+        """Opens content sealed for this person."""
         return PrivateReader(self._who.identity)
 
     def note(self, id_: str) -> None:
         self._sent.add(id_)
 
     def sign(self, frame: ClientFrame) -> ClientFrame:
-        """Return the frame to send: what becomes an entry gets a signature.
+        """Return the frame to send: a frame that becomes an entry gets a signature.
 
         Call it only when all events so far have arrived.
         """

@@ -1,7 +1,7 @@
 """Parsing of the arguments of commands.
 
-All functions are pure. A reader of arguments raises `InvalidArguments`, whose text says what is
-missing.
+All functions are pure. A reader of arguments raises `InvalidArguments`, whose text names the
+missing part.
 """
 
 import re
@@ -16,7 +16,7 @@ DEFAULT_QUOTED: Final = 50
 """Messages of another room that are quoted unless the command says how many."""
 
 MOST_QUOTED: Final = 200
-"""Messages of another room that can be quoted at once."""
+"""Messages of another room that can be quoted together."""
 
 MOST_DIGITS: Final = 15
 """Digits of a number of a message."""
@@ -320,7 +320,7 @@ def read_phrase(rest: str) -> str:
 
 
 def read_save(rest: str) -> SaveRequest:
-    """`[N or NAME] [TO]`; what looks like the path of a folder is one."""
+    """`[N or NAME] [TO]`; a text like the path of a folder is one."""
     words = _words(rest)
     if len(words) == 1 and _is_path(words[0]):
         return SaveRequest(to=words[0])

@@ -55,7 +55,7 @@ MOST_SHOWN: Final = 80
 """Characters of a job's command, and of its last line, that are listed."""
 
 MOST_LISTED: Final = 12
-"""Values of an option that are listed at once."""
+"""Values of an option that are listed together."""
 
 NOT_TAKEN: Final = {
     EngineState.LOADING: "Your agent is still loading. Answer again in a moment.",

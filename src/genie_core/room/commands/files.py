@@ -46,14 +46,14 @@ _RUN: Final = (
     b"\xfe\xed\xfa\xcf",
     b"[Desktop Entry]",
 )
-"""How programs begin, whatever their names end in."""
+"""How programs begin, under any name."""
 
 
 COPIED: Final = "It is copied instead."
 
 
 class NotOpened(GenieError):
-    """A file or an address that is not opened, and why; `instead` says what to do."""
+    """A file or an address that is not opened, and why; `instead` names a remedy."""
 
     def __init__(self, name: str, why: str, instead: str = "Use /save.") -> None:
         super().__init__(f"Can't open {name}: {why}. {instead}".rstrip())
@@ -122,7 +122,7 @@ def _messages(state: RoomState, chosen: MessageThread | None) -> Iterator[tuple[
 
 
 def save_to(source: Path, name: str, to: str) -> Path:
-    """Copy a file to where a person wants it, beside what is there; returns where it is. Blocks.
+    """Copy a file to where a person wants it, beside existing files; returns where it is. Blocks.
 
     `to` is a folder, or a new name in one; empty stands for the folder of downloads.
 
@@ -170,7 +170,7 @@ async def run_opener(target: str, name: str, instead: str) -> None:
     """Have the system's program open a path or an address; returns once it does.
 
     Raises:
-        NotOpened: there is none, or it failed; `instead` says what to do.
+        NotOpened: there is none, or it failed; `instead` names a remedy.
     """
     command = "open" if sys.platform == "darwin" else "xdg-open"
     opener = shutil.which(command)

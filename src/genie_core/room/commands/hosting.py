@@ -78,7 +78,7 @@ def sent(is_sent: bool) -> None:  # noqa: FBT001 - the one argument
 
 
 def only_host(joined: JoinedRoom) -> str:
-    """Why this person may not do what only the host does; empty if they are the host."""
+    """Why this person may not act as the host; empty if they are the host."""
     host = joined.state.host
     if not host or joined.state.is_host(joined.name):
         return ""

@@ -15,7 +15,7 @@ NO_REACTIONS = "All members would see a reaction to a private message."
 
 
 def emote(joined: JoinedRoom, text: str) -> None:
-    """Say what the person does, in the third person."""
+    """Describe an action of the person, in the third person."""
     joined.messages.send(text, emote=True)
 
 

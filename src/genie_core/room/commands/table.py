@@ -164,7 +164,7 @@ def _unknown(name: str, surface: Surface) -> str:
 def _acting(
     reader: Callable[[str], T], effect: Effect[T]
 ) -> tuple[Callable[[str], Any], Effect[Any]]:
-    """Return a parser and an effect that takes what it returns; type checkers compare both."""
+    """Return a parser and an effect that takes its result; type checkers compare both."""
     return reader, effect
 
 

@@ -1,7 +1,7 @@
 """Announce a room on the network, and find those of others.
 
-Announcements are signed but not trusted: they say who claims to host what, and where. Their number
-and size in memory is bounded, whatever the network sends.
+Announcements are signed but not trusted: they name hosts, rooms and places, as claims. Their number
+and size in memory is bounded against any input.
 """
 
 import asyncio
@@ -53,7 +53,7 @@ ASKS: Final = 4
 
 READ_BURST: Final = 128
 READ_RATE: Final = 100.0
-"""Records that are read at once and per second: checking a signature takes a quarter of a
+"""Records that are read in one go and per second: checking a signature takes a quarter of a
 millisecond, and the network must not keep the event loop busy.
 """
 
@@ -132,7 +132,7 @@ class Browser(MdnsTask):
     async def find(
         self, room: str, seconds: float = 3.0
     ) -> list[tuple[HostRecord, tuple[str, ...]]]:
-        """Return what `found` returns; if that is empty, wait for an answer from the network.
+        """Return the result of `found`; if that is empty, wait for an answer from the network.
 
         The network is queried in any case, so that the next call may find more.
         """
@@ -224,7 +224,7 @@ class Browser(MdnsTask):
             now = time.monotonic()
             for name in [name for name in self._rooms if not _is_listed(network, name)]:
                 self._forget(name)
-            # Anyone can list names without end: what is known must not depend on their order.
+            # Anyone can list names without end: the known ones must not depend on their order.
             names = [*self._rooms, *_listed(network, besides=self._rooms, most=MAX_ROOMS)]
             asked = {name: asked[name] for name in names if name in asked}
             for name in names:

@@ -123,7 +123,7 @@ def _load() -> type[Exception]:
 
     import genie_core.room.security.identity  # noqa: F401 - deeds are checked on the event loop
 
-    # What strangers send is not worth a line, and that there is no network is said once, here.
+    # Input of strangers is not worth a line, and a missing network is logged once, here.
     logging.getLogger("zeroconf").setLevel(logging.CRITICAL)
     return zeroconf.Error
 

@@ -1,8 +1,7 @@
 """A room's announcement on the network as a DNS-SD record (RFC 6763).
 
-It has no secrets, and only what the host record's signature covers is trusted; the title and the
-room that it continues aren't.
-Callers decide whose key that is, and whether its owner may host.
+It has no secrets, and only the signed part of the host record is trusted; the title and the room
+that it continues aren't. Callers decide whose key that is, and whether its owner may host.
 """
 
 import ipaddress

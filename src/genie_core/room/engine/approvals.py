@@ -183,7 +183,7 @@ class Approvals:
     def record_own(
         self, exchange: MessageThread, agent: str, tool: str, arguments: dict[str, Any]
     ) -> None:
-        """Record a call that an agent has made without asking, with what it would have been asked."""
+        """Record a call that an agent has made without asking, with the question for it."""
         call = Approval(agent, tool, (), arguments)
         result = replace(self._evaluate(exchange, call), because=ACTS_ALONE)
         body = self._request_body(exchange, call, result, unasked=True)
@@ -314,7 +314,7 @@ class Approvals:
         withheld, effects = self._is_withheld(exchange, call), _masked(result.effects)
         source = source_of(call.tool_name, result.risk, effects)
         if source and exchange.is_private:
-            source = "a private request"  # the log says no more of what it reads
+            source = "a private request"  # the log says no more of its reads
         body = ApprovalRequested(
             exchange.seq,
             call.id,
@@ -432,7 +432,10 @@ class Approvals:
             self._answer_here(answered.approval, answer)
 
     def effects(self, approval: str) -> ToolEffects | None:
-        """Return what an open or parked call would do, without secrets; None if it is not known here."""
+        """Return the effects of an open or parked call, without secrets.
+
+        None if it is not known here.
+        """
         request = self._open.get(approval)
         if request is not None:
             grantable = not request.result.must_ask and not request.result.effects.refusal
@@ -452,7 +455,10 @@ class Approvals:
         return self._loaded().policy.is_covered(call, self._effects_of_parked(parked), pattern)
 
     def preview(self, approval: str, edited: dict[str, Any]) -> ToolEffects | None:
-        """Return what an open call would do with edited arguments; None if it is not known here."""
+        """Return the effects of an open call with edited arguments.
+
+        None if it is not known here.
+        """
         request = self._open.get(approval)
         if request is not None:
             request.preview = edited, self._evaluate_edited(request, edited)
@@ -624,7 +630,7 @@ def _masked(effects: ToolEffects) -> ToolEffects:
 
 
 def _effect_lines(effects: ToolEffects) -> tuple[str, ...]:
-    """Say what a call would do, for the log: the first effects, each shortened."""
+    """Word the effects of a call, for the log: the first effects, each shortened."""
     lines = [_shortened(str(each)) for each in effects.known[:_EFFECT_LINES]]
     if len(effects.known) > _EFFECT_LINES:
         lines.append(f"{len(effects.known) - _EFFECT_LINES:,} more")

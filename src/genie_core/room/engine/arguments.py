@@ -12,8 +12,8 @@ from genie_core.privacy.redaction import mask_value, put_back
 def shown(request: Approval) -> dict[str, Any]:
     """Return positional and keyword arguments in one table, as the room's log shows them.
 
-    Values that JSON can't express become their `repr`, and known secrets are masked. Raises
-    whatever reading a value raises.
+    Values that JSON can't express become their `repr`, and known secrets are masked. Raises the
+    exceptions of reading a value.
     """
     table: dict[str, Any] = mask_value(given(request))
     return table

@@ -123,7 +123,7 @@ def sender_of(exchange: MessageThread) -> str:
 def as_message(
     exchange: MessageThread, place: Place | None = None, reply: Reply | None = None
 ) -> Message:
-    """Convert a person's message for the engine, with what it replies to.
+    """Convert a person's message for the engine, with its original.
 
     `place` finds files on this machine; without it, files are left out. Files that have not arrived
     (see `late_file`) or that agents can't read are only named, because an agent that gets such a
@@ -164,7 +164,7 @@ def as_change(exchange: MessageThread, seq: int) -> Message:
 
 
 def _as_theirs(text: str) -> str:
-    """Return a person's text in which a backslash stands before what reads like a note of ours."""
+    """Return a person's text in which a backslash stands before a text like a note of ours."""
     return _NOTE.sub(r"\\(", text)
 
 

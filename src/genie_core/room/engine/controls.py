@@ -9,7 +9,7 @@ from genie_core.runtime.agent_options import AgentOptions
 from genie_core.runtime.progress import Usage
 
 ARGUMENTS: Final = "$ARGUMENTS"
-"""Stands in a command's text for what is typed after the command."""
+"""Stands in a command's text for the words after the command."""
 
 ServerState: TypeAlias = Literal["idle", "starting", "ready", "down", "left out"]
 
@@ -19,7 +19,7 @@ class ToolInfo:
     """A tool of an agent. `server` is the name of its tool server, empty if built in.
 
     `effect` is the policy's result for a call without arguments, and `because` the reason. `claim`
-    is what its server says that it does, which decides nothing.
+    is its server's description, which decides nothing.
     """
 
     agent: str
@@ -185,7 +185,7 @@ class EngineControls(Protocol):
 
     @property
     def options(self) -> AgentOptions:
-        """What the answering agent can be set to, if it is an installed program."""
+        """The settings of the answering agent, if it is an installed program."""
 
     async def use_model(self, name: str) -> str:
         """Use another model from the next request on; returns its label.
@@ -199,8 +199,8 @@ class EngineControls(Protocol):
     async def workspace_files(self) -> Sequence[str]:
         """Find the files that the answering agent may read: paths relative to its workspace.
 
-        Leaves out what is hidden, private or ignored by Git, and the rest of a very large tree.
-        None without a workspace.
+        Leaves out hidden and private files and those ignored by Git, and the rest of a very large
+        tree. None without a workspace.
         """
 
     async def custom_commands(self) -> Sequence[CustomCommand]:

@@ -1,10 +1,10 @@
-"""What a tool call would do, as far as that is known before it runs."""
+"""The effects of a tool call, as far as that is known before it runs."""
 
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 Reads: TypeAlias = Literal["", "files", "private"]
-"""What a call reads of its owner's data; a program can read all files."""
+"""The owner's data that a call reads; a program can read all files."""
 
 EffectKind: TypeAlias = Literal["read", "write", "run", "connect"]
 
@@ -40,18 +40,18 @@ class ToolEffect:
 class ToolEffects:
     """All that a call would do.
 
-    `anything`: the call may do more than `known`, because of what `why` says; no pattern of a rule
-    or grant covers that. `private`: it reads files that are sensitive by their names, or other
-    rooms. `source` names what it reads that its owner has not written. `diff` is the change to a
-    file, in the format of `diff -u` and in full, and `original` a digest of the file before it.
-    `refusal` says why the tool will refuse the call as things stand. `sandbox` says what confines
-    the programs that it runs; `isolated` ones reach no network. `pattern` is a suggestion for a
-    grant that also covers calls like this one; empty if there is none. `is_grantable`: a grant may
-    answer calls like this one. `hidden`: it writes hidden files, or reads some that projects don't
-    usually have, so only a rule or pattern that names such files allows it. `claim` is what a tool
-    server says that its tool does: it is shown, and decides nothing. `denied` says which file rules
-    deny to it, and `unheld` what such rules can't prevent once the call runs. `connects`: it reaches hosts that are not among
-    `known`.
+    `anything`: the call may do more than `known`, for the reason in `why`; no pattern of a rule or
+    grant covers that. `private`: it reads files that are sensitive by their names, or other rooms.
+    `source` names the texts of others that it reads. `diff` is the change to a file, in the format
+    of `diff -u` and in full, and `original` a digest of the file before it. `refusal` says why the
+    tool will refuse the call as things stand. `sandbox` names the sandbox of its programs;
+    `isolated` ones reach no network. `pattern` is a suggestion for a grant that also covers calls
+    like this one; empty if there is none. `is_grantable`: a grant may answer calls like this one.
+    `hidden`: it writes hidden files, or reads some that projects don't usually have, so only a rule
+    or pattern that names such files allows it. `claim` is a tool server's description of its tool:
+    it is shown, and decides nothing. `denied` says which file rules deny to it, and `unheld` the
+    files that such rules can't protect once the call runs. `connects`: it reaches hosts that are
+    not among `known`.
     """
 
     known: tuple[ToolEffect, ...] = ()
@@ -74,7 +74,7 @@ class ToolEffects:
 
     @property
     def reads(self) -> Reads:
-        """What the call reads of its owner's data."""
+        """The owner's data that the call reads."""
         if self.private:
             return "private"
         return "files" if self.targets("read", "run") else ""

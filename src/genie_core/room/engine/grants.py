@@ -274,7 +274,7 @@ def _caller(grant: Grant) -> tuple[str, str, str]:
 
 
 def _reach(grant: Grant) -> tuple[Any, ...]:
-    """What a grant without a limit covers, and for whom; itself if it has one."""
+    """The scope and person of a grant without a limit; itself if it has one."""
     if grant.scope != "session":
         return (grant.id,)
     exact = (grant.arguments, grant.effects) if grant.covers == SAME_CALL else None

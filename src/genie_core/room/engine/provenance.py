@@ -32,7 +32,7 @@ def mixture(reading: Reading, owner: str, others: bool, result: PolicyResult) ->
     """Say which things a call would bring together that must not meet; empty if none.
 
     These are private data, words that are not the owner's, and a way out: the answer if `others`
-    see it, or a tool that can send out what was read.
+    see it, or a tool that can send the read data out.
     """
     origins = origins_of(reading, owner, result.sources)
     if not origins:
@@ -50,7 +50,7 @@ def mixture(reading: Reading, owner: str, others: bool, result: PolicyResult) ->
 
 
 def source_of(tool: str, risk: str, effects: ToolEffects) -> str:
-    """Name what a call reads that its owner has not written: a page, a server, other rooms."""
+    """Name the texts of others that a call reads: a page, a server, other rooms."""
     if tool in ONLY_PEOPLE_ALLOW:
         return ""
     if risk == "unknown":

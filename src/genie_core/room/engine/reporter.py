@@ -80,7 +80,7 @@ class EngineReporter:
             self._emit(AnswerDelta(message, text))
 
     def progress(self, message: int, agent: str, what: Shown, detail: str) -> None:
-        """Show what an agent is doing, here and to the other members.
+        """Show the current step of an agent, here and to the other members.
 
         A note may quote the arguments of a call, so it stays here if they do. A detail is a note
         that always stays here.

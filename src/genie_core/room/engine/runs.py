@@ -238,7 +238,10 @@ class RunManager:
             self._take(due.popleft())
 
     def _report_backlog(self, limit: int) -> None:
-        """Report the next steps about the backlog; the room limits how many it records at once."""
+        """Report the next steps about the backlog.
+
+        The room limits how many it records in one go.
+        """
         unreported = self._backlog.unreported
         for _ in range(min(limit, len(unreported))):
             self._reporter.publish(unreported.popleft())
@@ -351,7 +354,7 @@ class RunManager:
         )
 
     def _command_in(self, exchange: MessageThread) -> str:
-        """Return what the owner wrote last behind the agent's name if it begins with `/`.
+        """Return the owner's last words behind the agent's name if it begins with `/`.
 
         A message with quotes has none: its text may be that of a file or a tool server.
         """

@@ -1,6 +1,6 @@
 """Verification of messages, answers and tool calls before an engine acts on them.
 
-Without it, a host could make another member's engine do what its owner never asked for.
+Without it, a host could make another member's engine do work that its owner never asked for.
 """
 
 from genie_core.room.client.signer import Signer
@@ -74,7 +74,7 @@ class Verifier:
         return not self._author.reported(exchange.said, exchange.answer)
 
     def reply_of(self, exchange: MessageThread) -> Reply | None:
-        """Return what a message replies to; None if the person named there did not sign it."""
+        """Return the original of a reply; None if the person named there did not sign it."""
         target = self._state.exchanges.get(exchange.reply)
         if target is None:
             return None

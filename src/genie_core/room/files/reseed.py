@@ -2,8 +2,8 @@
 
 A new host has the files of older messages only as far as it fetched and kept them. Other members
 may have them, and their digests prove their content: so each member asks the host how much it has
-of each file, and sends what is missing. Asking costs one small frame; members begin at different
-moments and go in different orders, so that few of them send the same file at once.
+of each file, and sends the missing parts. Asking costs one small frame; members begin at different
+moments and go in different orders, so that few of them send the same file together.
 """
 
 import random

@@ -1,7 +1,7 @@
 """Keeps the files of a room on this machine, in step with the host.
 
-One task does all disk work and decides what to ask the room, a few files at a time. Nothing is
-asked without a connection; the next connection goes on where a lost one ended.
+One task does all disk work and decides about the requests to the room, a few files at a time.
+Nothing is asked without a connection; the next connection goes on where a lost one ended.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""What uploads and downloads share: progress, retries, and the connection they use."""
+"""The common part of uploads and downloads: progress, retries, and the connection they use."""
 
 import asyncio
 import logging
@@ -100,8 +100,8 @@ class TransferPhase(Enum):
 class TransferState:
     """One file's transfer. Pure: no disk, no clock, no waiting.
 
-    `done` counts the bytes that have arrived. `why` says what is in the way, or why the transfer
-    failed; `code` says the latter to programs.
+    `done` counts the bytes that have arrived. `why` names the obstacle, or why the transfer failed;
+    `code` says the latter to programs.
     """
 
     def __init__(self, digest: str, size: int) -> None:

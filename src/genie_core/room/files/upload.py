@@ -40,11 +40,11 @@ class ChunkRange:
 
 
 class Upload(TransferState):
-    """Decides what to send of one file, and when. Pure: no disk, no clock, no waiting.
+    """Decides about the parts of one file, and their times. Pure: no disk, no clock, no waiting.
 
     Asks the host how much of the file it has and sends the rest in chunks, a few at a time. Each
     frame gets exactly one answer, in order; after anything unexpected, asks again once all answers
-    have come. So a broken connection costs at most what was on its way.
+    have come. So a broken connection costs at most the chunks under way.
 
     Call `connected` for each new connection, `take` until it returns None, and then again after
     each answer, or when `due` is over.

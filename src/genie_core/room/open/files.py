@@ -43,6 +43,6 @@ async def open_store(saved: SavedSession, keep: Iterable[FileRef]) -> BlobStore:
     The caller holds the copy's lock.
     """
     blobs, digests = blobs_of(saved), {file.digest for file in keep}
-    with suppress(DiskFailure):  # what can't be removed only takes space
+    with suppress(DiskFailure):  # a remaining file only takes space
         await asyncio.to_thread(blobs.prune, digests, time.time() - LEFTOVER)
     return blobs

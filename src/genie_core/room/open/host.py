@@ -280,7 +280,7 @@ async def join_as_host(
         network = not person.settings.local
         watch = _rivals_watched(joined, saved, on_event, network=network)
         await resources.enter_async_context(watch)
-    if doors.opened.problems:  # all at once, and for as long as it takes to read them
+    if doors.opened.problems:  # side by side, and for as long as it takes to read them
         on_event(Notice(Severity.ERROR, "\n".join([*doors.opened.problems, MORE])))
     return joined
 

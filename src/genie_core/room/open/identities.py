@@ -34,7 +34,7 @@ def has_key(name: str, locations: Locations) -> bool:
 
 
 def private_reader(name: str, locations: Locations) -> PrivateReader | None:
-    """Return what opens the private messages of a person; None without their key."""
+    """Return the opener of the private messages of a person; None without their key."""
     if not has_key(name, locations):
         return None
     try:

@@ -163,7 +163,7 @@ class Copies:
             from genie_core.room.server.recovery import WORTH_KEEPING  # of no use to most members
 
             rest = old.events(common) if common else iter(())
-            told = (event.told for event in rest)  # what was recovered once may be lost again
+            told = (event.told for event in rest)  # recovered entries may be lost again
             recovered = [event for event in told if isinstance(event.body, WORTH_KEEPING)]
         return copy, sorted(recovered, key=attrgetter("seq"))
 
@@ -236,11 +236,11 @@ class NowhereHosted(GenieError):
 
 @dataclass(slots=True)
 class JoinContext:
-    """The copy with which a person joins, and what they bring to the room.
+    """The copy with which a person joins, and their profile for the room.
 
     `lent` is the copy that another terminal of theirs has open, `drafted` are the files of their
     draft. `apart`: keep the new copy separate from others of the same id. `host` is the pin of a
-    host just found, `found` that of one whom the copy followed before it was cut. `better` is the
+    host just found, `found` that of one that the copy followed before it was cut. `better` is the
     record of a host who answers and comes before the one that was dialled. A `guest` brings no
     engine.
     """
@@ -396,7 +396,7 @@ class JoinAttempt:
         self._joined: JoinedRoom
 
     async def run(self, resources: AsyncExitStack) -> JoinedRoom:
-        """Join the room; what it needs stays open until `resources` are closed."""
+        """Join the room; its resources stay open until `resources` are closed."""
         await self._load(resources)
         self._joined = joined = JoinedRoom(
             self._person.name, self._hear, await self._config(resources)
@@ -497,7 +497,7 @@ class JoinAttempt:
         )
 
     async def _restore(self, joined: JoinedRoom) -> None:
-        """Take in the copy, and what an earlier session has not sent."""
+        """Take in the copy, and the unsent messages of an earlier session."""
         context, opened = self._context, self._context.opened
         if opened is not None:
             joined.replay(opened.events, opened.base.room())

@@ -1,6 +1,6 @@
 """Rooms on the network, and which of them this person knows.
 
-Imports only what finding rooms needs, since the lobby is shown first.
+Imports only modules for finding rooms, since the lobby is shown first.
 """
 
 import asyncio

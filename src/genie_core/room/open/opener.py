@@ -322,7 +322,7 @@ class RoomOpener:
     ) -> None:
         """Report the copy, and raise `StillHosted` if a host who comes first answers.
 
-        One who comes later gives way, so this person hosts at once.
+        One who comes later gives way, so this person hosts without waiting.
         """
         me = self._named_for(saved, opening).name
         state, copy = await asyncio.to_thread(self._read_copy, saved, me)
@@ -394,7 +394,7 @@ def agent_opener(name: str, locations: Locations, settings: Settings | None = No
     """Return the opener of rooms for an agent that joins them by itself.
 
     Its key and its copies of rooms are its own, in the folder of its name. A room shows it as an
-    agent, limits what it posts, answers none of it and refuses it everything else.
+    agent, limits its posts, answers none of it and refuses it everything else.
 
     Raises:
         InvalidName: the name is not allowed.

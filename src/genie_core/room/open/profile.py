@@ -1,4 +1,4 @@
-"""What a person brings to any room: identity, settings and engine."""
+"""The profile of a person for any room: identity, settings and engine."""
 
 import asyncio
 import logging

@@ -102,7 +102,7 @@ class ReplayRoom:
     """Replay a saved room, given by its folder's name, without changing it.
 
     `at` is the event to start at, None for the first. With `follow` it starts at the end and shows
-    what is appended meanwhile. `note` explains why it can only be watched. `speed` is a factor.
+    new entries. `note` explains why it can only be watched. `speed` is a factor.
     """
 
     id: str

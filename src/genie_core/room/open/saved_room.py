@@ -58,7 +58,7 @@ async def open_held(saved: SavedSession, name: str, resources: AsyncExitStack) -
 
 
 async def _give_back(held: ExitStack) -> None:
-    """Close what is open; cancelling leaves it open, so a hanging disk can't block leaving."""
+    """Close the open files; cancelling leaves it open, so a hanging disk can't block leaving."""
     await off_loop(held.close, "closing a room")
 
 
@@ -123,7 +123,7 @@ def _founded(
 
 
 def _take_memory_along(saved: SavedSession, before: str) -> None:
-    """Rename what the engine remembers of a room that has a new id."""
+    """Rename the engine's memory of a room that has a new id."""
     kept, place = (saved.engine_path / path_name(id_) for id_ in (before, saved.metadata.id))
     try:
         if kept.is_dir() and not place.exists():

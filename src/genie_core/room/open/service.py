@@ -173,7 +173,7 @@ class RoomService(SessionService):
             yield
 
     def recording(self, wanted: str) -> "Recording":
-        """Open a session for replay, with what is sealed for the person who kept it."""
+        """Open a session for replay, with the content sealed for its owner."""
         from genie_core.room.open.identities import private_reader
 
         recording = super().recording(wanted)

@@ -118,7 +118,7 @@ class RoomVisit:
             self._on_joined(joined)
         except GenieError as error:
             self._failure = mask_known(str(error))
-        except Exception:  # a fault must not end the program: the next call is told
+        except Exception:  # a fault must not end the program: the next call reports it
             logger.exception("joining the room failed")
             self._failure = INTERNAL
         if self._failure and leaving is not None:

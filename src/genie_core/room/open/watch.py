@@ -22,7 +22,10 @@ AskSigner: TypeAlias = Callable[[str, HostRecord, Sequence[str], str], Awaitable
 async def claims(
     ask: AskSigner, key: str, announced: Announced, room: str = ""
 ) -> list[tuple[HostRecord, tuple[str, ...], Claim]]:
-    """Ask all signers at once, about one `room` or each about their own; return those who answer."""
+    """Ask all signers side by side, about one `room` or each about their own.
+
+    Return those who answer.
+    """
     asked = (ask(room or deed.room, deed, where, key) for deed, where in announced)
     answers = await asyncio.gather(*asked)
     return [
@@ -53,7 +56,7 @@ class NetworkWatch(ABC, Generic[T]):
 
     @asynccontextmanager
     async def watched(self, announced: Callable[[], Iterable[T]]) -> AsyncIterator[None]:
-        """Look at what is `announced` while the block runs."""
+        """Look at the `announced` rooms while the block runs."""
         watch = start_task(self._watch(announced), name=type(self).__name__)
         try:
             yield

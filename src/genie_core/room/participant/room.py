@@ -266,7 +266,7 @@ class JoinedRoom:
             if not self._welcomed.is_set():
                 raise
             logger.info("the connection to the room ended", exc_info=True)
-        except Exception:  # a fault in what follows an event must be seen, not lost in a task
+        except Exception:  # a fault after an event must be seen, not lost in a task
             logger.exception("following the room failed")
             if not self._welcomed.is_set():
                 raise
@@ -405,7 +405,7 @@ class JoinedRoom:
         return self._shutdown.ending if self._shutdown is not None else None
 
     def hurry(self) -> None:
-        """End running work at once, after `leave` was called."""
+        """End running work immediately, after `leave` was called."""
         if self._shutdown is not None:
             self._shutdown.hurry()
 

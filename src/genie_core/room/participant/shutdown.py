@@ -140,7 +140,7 @@ class Shutdown:
 async def take_steps(
     steps: Iterable[Step], begun: Callable[[str], None] = lambda _: None
 ) -> list[str]:
-    """Run each step in order, whether or not others succeed; return what went wrong.
+    """Run each step in order, whether or not others succeed; return the failures.
 
     Each step is a task of its own, so that one that ignores its cancellation does not block the
     others. `begun` is called with each step.
@@ -155,7 +155,7 @@ async def take_steps(
 
 
 async def _take(what: str, step: Callable[[], Awaitable[None]], seconds: float) -> str:
-    """Run a step; return what went wrong."""
+    """Run a step; return the failures."""
     task = start_task(_run(step), name=what)
     try:
         done, _ = await asyncio.wait({task}, timeout=seconds)

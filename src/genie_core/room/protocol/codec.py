@@ -77,7 +77,7 @@ def decode_server(data: bytes, limit: int = SERVER_FRAME_BYTES) -> ServerFrame:
 
 
 def flaw(event: Event) -> str:
-    """Return what makes an event invalid, whatever its source; empty if it is valid.
+    """Return the fault of an invalid event, from any source; empty if it is valid.
 
     Other values may be wrong, but can be shown, folded and written.
     """

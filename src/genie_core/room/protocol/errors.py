@@ -122,7 +122,7 @@ class RoomRefused(RoomError):
 
 
 class ConnectionLost(RoomError):
-    """The connection ended, from whichever side and for whatever reason."""
+    """The connection ended, from either side and for any reason."""
 
 
 class Diverged(RoomError):
@@ -146,7 +146,7 @@ class Diverged(RoomError):
 
 
 class Contradiction(RoomError):
-    """The host's log says what can't be, after what it said before; reconnecting would not help."""
+    """The host's log contradicts its earlier part; reconnecting would not help."""
 
     def __init__(self, why: str) -> None:
         super().__init__(
@@ -156,7 +156,7 @@ class Contradiction(RoomError):
 
 
 class UnprovenHost(RoomError):
-    """The log of a host names a host whom no earlier one let host the room."""
+    """The log of a host names a host that no earlier one let host the room."""
 
     def __init__(self, host: str, why: str) -> None:
         super().__init__(

@@ -4,9 +4,9 @@ An `Event` is an envelope (sequence number, time, author) around one of the bodi
 frozen and tagged, and only events are written to disk: every screen is a fold over them.
 
 In a founded room each entry has a digest of the entry before, and every body with a `signature` is
-signed: by its author, or by the host where the host decides. `previous` is the start of the author's
-signature before, as far as their program knew the log. `genie_core.room.security.signing` defines
-what is signed.
+signed: by its author, or by the host where the host decides. `previous` is the start of the
+author's signature before, as far as their program knew the log. `genie_core.room.security.signing`
+defines the signed bytes.
 """
 
 import re
@@ -87,8 +87,8 @@ SUMMARISE: Final = "summarise_conversation"
 """The tool of a call that records how an agent has shortened its own conversation."""
 
 How: TypeAlias = Literal["", "edit", "rule", "grant", "auto", "own"]
-"""What resolved an approval; empty for a person's answer to this very call, unchanged. With "own",
-the agent made the call without asking, and nothing was resolved.
+"""The resolver of an approval; empty for a person's answer to this very call, unchanged. With
+"own", the agent made the call without asking, and nothing was resolved.
 """
 
 MOST_HEIRS: Final = 32
@@ -134,7 +134,7 @@ class HostStarted(Body, tag="hosted", frozen=True):
     `room` and `title` are set if they differ from the log before. `key` is the host's, `pin` that
     of the host's certificate. With `copied`, a room imported or forked from the room `origin`, or
     one that continues it, becomes the host's own: the host's name belongs to this key from now on.
-    `founding` founds the room anew: a copied one, or one from before there were foundings.
+    `founding` founds the room again: a copied one, or one from before there were foundings.
     """
 
     host: str
@@ -424,13 +424,13 @@ class ApprovalRequested(Body, tag="asked", frozen=True):
 
     `agent` is the path of agents that leads to the call, `where` the machine that would run it.
     `withheld`: only the owner sees the arguments. `signature` is the owner's. `because` says why
-    the owner is asked, and `risk` what the tool can do at worst. `binding` is a digest of tool,
+    the owner is asked, and `risk` the worst effect of the tool. `binding` is a digest of tool,
     schema and arguments: an answer after a pause is valid for nothing else. With `unasked` the
-    resolution follows at once, and no screen shows a question. `origins` say whose words the agent
-    has read, beside those of the message's author; `reads` what the call reads of the owner's
-    data: "files", or "private" data. `effects` say what it would do, one line each, and `source`
-    names what it would read of others: a page, a tool server, other rooms. Both are empty if
-    `withheld`.
+    resolution follows immediately, and no screen shows a question. `origins` say whose words the
+    agent has read, beside those of the message's author; `reads` the kind of the owner's data that
+    the call reads: "files", or "private" data. `effects` are its effects, one line each, and
+    `source` names the texts of others that it would read: a page, a tool server, other rooms. Both
+    are empty if `withheld`.
     """
 
     message: int
@@ -457,7 +457,7 @@ class ApprovalResolved(Body, tag="settled", frozen=True):
     """An approval is resolved. A parked one may be resolved once more after a resume.
 
     `count` belongs to the scopes "times" and "minutes", `covers` to all but "once". `arguments` are
-    a person's edited ones, unless the call was withheld. `how` says what resolved it.
+    a person's edited ones, unless the call was withheld. `how` names the resolver.
     """
 
     message: int
@@ -592,7 +592,7 @@ RunBody: TypeAlias = (
 """Bodies that only the engine responsible for a message may publish."""
 
 ChangeBody: TypeAlias = MessageEdited | MessageDeleted | ReactionChanged
-"""Bodies with which a member changes what a message shows."""
+"""Bodies with which a member changes the text of a message."""
 
 HostBody: TypeAlias = (
     HostStarted | RoomSuspended | HeirsChanged | MemberModerated | ArgumentSharingChanged

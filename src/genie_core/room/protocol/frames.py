@@ -37,7 +37,7 @@ MOST_PRESENT: Final = 32
 """How many people who are here a challenge names."""
 
 BEQUEST_REF: Final = "bequest"
-"""What refusals of `RecoverEvents` refer to."""
+"""The reference of refusals of `RecoverEvents`."""
 
 Refusal: TypeAlias = Literal[
     "version",
@@ -79,7 +79,7 @@ class Hello(Frame, tag="hello", frozen=True):
     """The first frame of a participant.
 
     Over a network it gives only the person; the rest follows in `Prove.arrival`, once the host has
-    proven its identity. `key` is the participant's, `nonce` their part of what they will sign, and
+    proven its identity. `key` is the participant's, `nonce` their part of the signed bytes, and
     `device` identifies their terminal. `since` is the last sequence number they have; later events
     follow the welcome. `mark` is that event's checksum, by which the room sees whether both have
     the same log; 0 skips the check. `room` guards against another room at the same address; empty
@@ -127,7 +127,7 @@ class Arrival(msgspec.Struct, frozen=True, omit_defaults=True):
 class Prove(Frame, tag="prove", frozen=True):
     """The response to a `Challenge`: a signature over the handshake, and proof of an invite if any.
 
-    `genie_core.room.security.challenge` defines what is signed. `arrival` replaces the fields of
+    `genie_core.room.security.challenge` defines the signed bytes. `arrival` replaces the fields of
     `Hello`.
     """
 
@@ -366,13 +366,13 @@ ClientFrame: TypeAlias = (
 
 
 class Challenge(Frame, tag="challenge", frozen=True):
-    """The room's part of what a participant has to sign, and which room it is.
+    """The room's part of the bytes that a participant has to sign, and which room it is.
 
     `key` is the host's, and `signature` its signature over the meeting; see
-    `genie_core.room.security.challenge`. `founding` proves whose room it is, and `links`, the latest
-    entries that say who hosts, that this host follows from the earlier ones. A participant checks all
-    of them before sending more. `present` are the members who are here, in a room that continues
-    another, for a person whom the room knows and has not banned.
+    `genie_core.room.security.challenge`. `founding` proves whose room it is, and `links`, the
+    latest entries that say who hosts, that this host follows from the earlier ones. A participant
+    checks all of them before sending more. `present` are the members who are here, in a room that
+    continues another, for a person that the room knows and has not banned.
     """
 
     nonce: str

@@ -12,7 +12,7 @@ WORK_RATE: Final = 20
 
 
 AGENT_BURST: Final = 6
-"""How many messages an agent that is a member may post at once."""
+"""How many messages an agent that is a member may post in one go."""
 
 AGENT_PER_MINUTE: Final = 12
 """How many messages a minute it may post after that."""
@@ -22,10 +22,10 @@ AGENT_TURNS: Final = 10
 
 
 class Limits(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What the room accepts, in bytes, characters, people and messages.
+    """The limits of the room, in bytes, characters, people and messages.
 
-    `volume` is how many bytes one person may have recorded at once. `terminals` is how many of one
-    person may be connected, `joins` the arrivals from one address per minute, `handshake` the
+    `volume` is how many bytes one person may have recorded in one go. `terminals` is how many of
+    one person may be connected, `joins` the arrivals from one address per minute, `handshake` the
     seconds until authentication, and `half_open` how many connections may be before it, in total.
     `file_bytes` limits one attached file, `files_bytes` all files of the room, `quote_chars` the
     quotes of one message.

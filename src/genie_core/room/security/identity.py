@@ -44,7 +44,10 @@ class Identity:
         return self._private.sign(data)
 
     def decrypt(self, sealed: bytes, info: bytes) -> bytes:
-        """Return what `keys.encrypt` encrypted to this key with this `info`; empty if it is not that."""
+        """Return the plain text that `keys.encrypt` encrypted to this key with this `info`.
+
+        Empty if it is not that.
+        """
         from cryptography.exceptions import InvalidTag
         from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 

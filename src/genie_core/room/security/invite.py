@@ -38,7 +38,7 @@ _PIN_BYTES: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class Invite:
-    """What a person needs to join a room: a secret, and `pass_id`, which identifies it.
+    """The parts that a person needs to join a room: a secret, and `pass_id`, which identifies it.
 
     The pin is that of the host's certificate. Addresses are in the order in which to try them.
     `room` is the hash in the room's id; empty in an invite of an earlier program.

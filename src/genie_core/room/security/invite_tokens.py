@@ -16,7 +16,7 @@ from genie_core.room.protocol.events import Role
 from genie_core.room.security.invite import SECRET_BYTES
 
 MAX_OPEN: Final = 64
-"""Most tokens that are valid at once; another one voids the oldest."""
+"""Most tokens that are valid together; another one voids the oldest."""
 
 _ID_BYTES: Final = 5
 

@@ -63,7 +63,7 @@ def verify(key: str, signature: bytes, data: bytes) -> bool:
 
 
 def forget_verified() -> None:
-    """Verify all signatures anew from now on, to measure it."""
+    """Verify all signatures again from now on, to measure it."""
     with _lock:
         _verified.clear()
 

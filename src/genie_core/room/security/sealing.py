@@ -89,7 +89,7 @@ def unseal(body: B, author: str, identity: "Identity", place: int) -> B | None:
         own = {name: content[name] for name in CONTENT[type(body)]}
         fields = msgspec.to_builtins(without_content(body), builtin_types=(bytes,))
         return msgspec.convert({**fields, **own}, type(body), builtin_types=(bytes,))
-    except (ValueError, KeyError, RecursionError):  # what another program sealed may be anything
+    except (ValueError, KeyError, RecursionError):  # another program may seal anything
         return None
 
 

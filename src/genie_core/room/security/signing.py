@@ -1,7 +1,7 @@
 """Signatures of the entries of a log (Ed25519, RFC 8032), so that a host can't invent any.
 
-A host relays everything, and could relay what no member wrote. So each body with a signature covers
-the room's id, its own content, the author's signature before (`previous`), and what it is about:
+A host relays everything, and could relay words that no member wrote. So each body with a signature
+covers the room's id, its own content, the author's signature before (`previous`), and its subject:
 
 - a decision, a tool call, its resolution, an answer, the end of a run, a deletion: the signature of
   the message;
@@ -11,13 +11,13 @@ the room's id, its own content, the author's signature before (`previous`), and 
 - `MemberJoined`: the name;
 - all others: nothing else.
 
-A message that replies has the signature of what it replies to in its content, as `about`. It is
-covered even if a fold no longer knows that, and compared if it does.
+A message that replies has the signature of its original in its content, as `about`. It is covered
+even if a fold no longer knows that, and compared if it does.
 
-Not covered is what the room determines: numbers, times, roles, which engine answers, sizes and types
-of files. Messages name the random visits of their author's terminals: an engine accepts only
-messages that name its own visit, which no earlier signature can. So old messages can't be replayed,
-whatever clocks say.
+Not covered are the parts that the room determines: numbers, times, roles, which engine answers,
+sizes and types of files. Messages name the random visits of their author's terminals: an engine
+accepts only messages that name its own visit, which no earlier signature can. So old messages can't
+be replayed, by any clock.
 """
 
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
@@ -72,7 +72,7 @@ HOST_SIGNED: Final = (
     ArgumentSharingChanged,
 )
 About: TypeAlias = str | bytes
-"""What an entry refers to; see above."""
+"""The reference of an entry; see above."""
 
 T = TypeVar("T", bound=SignedBody)
 

@@ -94,10 +94,10 @@ class Admission:
         self.passes_used = 0
         """How often an invite was used or issued, so that the invites have to be saved."""
         self.passes_voided = 0
-        """How often invites were voided; what was saved before must not count any more."""
+        """How often invites were voided; those saved before must not count any more."""
 
     def greet(self, peer: Peer, hello: Hello, now: float) -> None:
-        """Challenge an outside connection; decide at once about one of this process."""
+        """Challenge an outside connection; decide directly about one of this process."""
         peer.hello = hello
         with self._turning_away(peer):
             self._check_form(hello)

@@ -1,4 +1,4 @@
-"""Counts what the servers of rooms do, in plain numbers that another module may publish."""
+"""Counts the work of the servers of rooms, in plain numbers that another module may publish."""
 
 from bisect import bisect_left
 from collections import Counter

@@ -1,4 +1,4 @@
-"""What peers may ask of the room's files; `FileWorker` does the disk work."""
+"""The requests of peers for the room's files; `FileWorker` does the disk work."""
 
 from collections import deque
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ class FileJob:
 
 
 class FileRequests:
-    """Checks what peers ask of the room's files, and knows which files are complete.
+    """Checks requests of peers for the room's files, and knows which files are complete.
 
     Each job is answered later by exactly one frame.
     """
@@ -49,7 +49,7 @@ class FileRequests:
         self._open: dict[int, int] = {}
 
     def ask(self, peer: Peer, frame: FileFrame) -> None:
-        """Queue a request, or refuse an invalid one at once."""
+        """Queue a request, or refuse an invalid one immediately."""
         objection = self._objection(peer, frame)
         if objection is not None:
             self._refuse(peer, objection)

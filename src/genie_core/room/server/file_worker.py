@@ -1,6 +1,6 @@
 """The host's store of attached files, and the disk work that peers ask for.
 
-Each peer's jobs run one after another, with at most a chunk of each in memory; only a few at once
+Each peer's jobs run one after another, with at most a chunk of each in memory; only a few together
 touch the disk, in threads. An error in a job becomes the answer to its peer.
 """
 
@@ -40,7 +40,7 @@ from genie_core.storage.errors import (
 )
 
 UPLOADS: Final = 8
-"""How many files one person may be sending at once, from all their terminals."""
+"""How many files one person may be sending side by side, from all their terminals."""
 
 SHARE: Final = 4
 """One person may fill one part in so many of the room's space until it is opened again."""

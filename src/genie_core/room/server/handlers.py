@@ -66,11 +66,11 @@ from genie_core.text.safe import is_emoji
 
 ID_CHARS: Final = 64
 LABEL_CHARS: Final = 200
-"""Longest label of an engine; what goes beyond is cut off."""
+"""Longest label of an engine; longer ones are cut off."""
 
 REMEMBERED_IDS: Final = 4096
 PATH_CHARS: Final = 400
-"""Longest path of an agent, or line about what it does, that is passed on."""
+"""Longest path of an agent, or line about its work, that is passed on."""
 
 TOO_MUCH: Final = "too much at once; slow down"
 CROSSED: Final = "the message was edited meanwhile"
@@ -84,7 +84,7 @@ CLOSING: Final = "the host suspends the room; this is sent when it is back"
 
 
 class FrameHandlers:
-    """Checks the frames of members and records what is in order.
+    """Checks the frames of members and records valid ones.
 
     Raises `Refused` for a frame that is not; ephemeral ones are dropped silently. While `closing`,
     messages are put off: their authors keep them until the room is back.
@@ -397,7 +397,10 @@ class FrameHandlers:
         return f"a message has at most {limit:,} characters" if too_long else ""
 
     def _objection_to_agent(self, peer: Peer, now: float) -> str:
-        """Return why an agent may not post now; it is told, instead of trying again by itself."""
+        """Return why an agent may not post now.
+
+        It gets the reason, instead of trying again by itself.
+        """
         if self._state.unprompted() >= AGENT_TURNS:
             return LOOPING
         seconds = self._quotas.agent_speaks(peer, now)

@@ -25,7 +25,7 @@ from genie_core.room.transport.hardening import HalfOpenLimiter
 from genie_core.room.transport.websocket import bind, listen
 
 HALF_OPEN: Final = 512
-"""How many connections may wait to be authenticated: members of many rooms return at once."""
+"""How many connections may wait to be authenticated: members of many rooms return together."""
 
 WHICH: Final = "say which room: this address serves several; use its invite"
 NOT_HERE: Final = "there is no such room at this address"
@@ -189,7 +189,7 @@ class RoomListener:
     async def _first(
         self, link: PeerConnection, source: str, until: float
     ) -> ClientFrame | FrameRefused:
-        """Return the first frame, or what is wrong with it."""
+        """Return the first frame, or its fault."""
 
         async def charge(size: int) -> bool:
             self.strangers.read(source, size, self._clock())
@@ -205,7 +205,7 @@ class RoomListener:
             return FrameRefused("out_of_state", LATE, final=True)
 
     def _answer_to(self, first: ClientFrame) -> Serve | FrameRefused:
-        """Return what serves a connection that begins with this frame, or why nothing does."""
+        """Return the server of a connection that begins with this frame, or why nothing does."""
         if not isinstance(first, Hello):
             why = f"{tag(first)} does not fit here: say hello first"
             return self.others.get(type(first)) or FrameRefused("out_of_state", why, final=True)

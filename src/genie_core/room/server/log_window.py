@@ -169,7 +169,7 @@ class LogWindow:
     def _read(self, after: int, most: int) -> list[Event]:
         """Read from the disk, in place: a part of a file that was written not long ago.
 
-        What can't be read is not there for now; the peer that asks is not served until it can.
+        Unreadable entries are not there for now; the peer that asks is not served until it can.
         """
         if self._past is None:
             return []

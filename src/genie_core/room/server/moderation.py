@@ -1,8 +1,8 @@
 """Authority over a room: removing and muting people, giving roles, choosing the next host.
 
 The host has all of it. A member with the host's role has the part that concerns members without it:
-`RoomState.administers` names both, `RoomState.is_host` the host alone. What such a member decides is
-recorded as the host's decision, with their name in `asked_by`.
+`RoomState.administers` names both, `RoomState.is_host` the host alone. Decisions of such a member
+are recorded as the host's decision, with their name in `asked_by`.
 """
 
 from collections.abc import Callable, Sequence
@@ -56,7 +56,7 @@ _UNKNOWN: Final = "no one called {} was ever here"
 
 
 class Moderation:
-    """Checks and records what the host demands, and acts on those who are present.
+    """Checks and records demands of the host, and acts on those who are present.
 
     `leave` is called for each connection that is removed, `authority_changed` with the name of each
     person who may moderate from now on, or no longer.
@@ -284,7 +284,7 @@ class Moderation:
             self._peers.reply(terminal, HostingAccepted(peer.name, deed))
 
     def _check_time(self, peer: Peer, now: float, *, urgent: bool = False) -> None:
-        if self._log.congested and not urgent:  # what takes a right away can't wait
+        if self._log.congested and not urgent:  # the loss of a right can't wait
             raise Refused("disk", NO_DISK)
         if not self._quotas.nudge(peer, now):
             raise Refused("too_fast", "too much at once; slow down")

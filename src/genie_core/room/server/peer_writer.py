@@ -1,4 +1,4 @@
-"""Sends to one peer what the room has for it."""
+"""Sends one peer its events and frames."""
 
 import asyncio
 import logging
@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 class PeerWriter:
     """Sends to one peer.
 
-    While the peer keeps up, `wake` sends at once, in the task that calls it. As soon as sending
+    While the peer keeps up, `wake` sends directly, in the task that calls it. As soon as sending
     could mean waiting, the task that runs `run` takes over: only that peer waits.
 
     Of all that are far behind and share a `turn`, one gets a part of the log in each round of the

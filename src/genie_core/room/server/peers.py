@@ -1,4 +1,4 @@
-"""The connections of a room: what is known of each, and what is queued for it."""
+"""The connections of a room: the state of each, and its queue."""
 
 from collections import OrderedDict, deque
 from collections.abc import Iterator
@@ -47,7 +47,7 @@ from genie_core.room.security.invite_tokens import InviteToken
 from genie_core.room.server.counters import Counters
 
 REFUSAL_CHARS: Final = 300
-"""Longest text of a refusal, which may quote what was sent."""
+"""Longest text of a refusal, which may quote the sent text."""
 
 MERGED_CHARS: Final = 64_000
 """Most text of one answer that waits for one peer; the finished answer has all of it anyway."""
@@ -289,7 +289,7 @@ class PeerRegistry:
         self.reply(peer, FrameRefused(code, whole_text(text, REFUSAL_CHARS), ref))
 
     def drop(self, peer: Peer, why: str) -> None:
-        """Dismiss an overloading peer at once; it may return later."""
+        """Dismiss an overloading peer immediately; it may return later."""
         if peer.stage is not Stage.LEAVING:
             peer.replies.clear()
             self.dismiss(peer, "too_fast", why, final=False)

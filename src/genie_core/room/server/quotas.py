@@ -26,10 +26,10 @@ NEIGHBOURS: Final = 4
 
 MILLISECONDS: Final = 100.0
 MILLISECONDS_REGAINED: Final = 50.0
-"""How long one person may keep the event loop busy at once, over all connections, and per second.
+"""How long one person may keep the event loop busy in one go, over all connections, and per second.
 
 By the clock on the wall, so that their share stays the same on a machine that has other work.
-Decoding and handling are measured, with each signature that is checked. What comes before, in TLS
+Decoding and handling are measured, with each signature that is checked. The earlier work, in TLS
 and WebSocket, is charged by number and size. A person over budget is read later, not refused.
 """
 
@@ -95,10 +95,10 @@ class Quotas:
     """Says whether a quota suffices, and takes from it if so. Sizes are in bytes.
 
     Quotas belong to names and outlast a visit. A newcomer from a source that another person has
-    just left gets what that person had left: a new name makes no difference. People known to the
-    room have quotas of their own, wherever they connect from. Peers without a source are inside the
-    host's process and bound by their own quotas only. Rooms at one port share the `strangers`, and
-    each has its share of the event loop.
+    just left gets that person's remaining quota: a new name makes no difference. People known to
+    the room have quotas of their own, wherever they connect from. Peers without a source are inside
+    the host's process and bound by their own quotas only. Rooms at one port share the `strangers`,
+    and each has its share of the event loop.
     """
 
     def __init__(self, limits: Limits, strangers: StrangerQuotas | None = None) -> None:
@@ -130,7 +130,7 @@ class Quotas:
         return self._joins.take(source, now) and self._site_joins.take(site_of(source), now)
 
     def arrive(self, peer: Peer, now: float, *, known: bool = False) -> None:
-        """Give a person what their name had left, a newcomer what the last of their source had.
+        """Give a person the rest of the name's quota, a newcomer that of the source.
 
         `known`: the room has seen this name before.
         """

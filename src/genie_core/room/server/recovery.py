@@ -49,7 +49,7 @@ WORTH_KEEPING: Final = (
     HeirsChanged,
     RoomSuspended,
 )
-"""What was said and done; who came and went no longer matters."""
+"""Words and work; who came and went no longer matters."""
 
 MAX_RECOVERED: Final = 20_000
 
@@ -108,7 +108,7 @@ class EventRecovery:
         if obstacle := self._log.obstacle:
             raise Refused("disk", obstacle)
         if event.seq <= self._log.head and self._log.event(event.seq) is None:
-            raise Refused("disk", UNREADABLE)  # so it can't be told whether it is new
+            raise Refused("disk", UNREADABLE)  # so its novelty is unknown
         if len(self._log.state.inherited) >= MAX_RECOVERED:
             raise Refused("no_space", "this room has recovered enough")
         if not (

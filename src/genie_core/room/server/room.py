@@ -93,7 +93,7 @@ from genie_core.room.transport.origin import site_of
 REASON_CHARS: Final = 200
 SUSPENDING: Final = "suspending"
 DROPPED: Final = {"slow": "too slow", "too_fast": "sent too much"}
-"""Why a member left whom the room has dropped."""
+"""Why a dropped member left."""
 
 ROOMS_REASONS: Final = frozenset({PUT_OUT, PUT_OUT_BY_COHOST, *DROPPED.values()})
 """Reasons to leave that the room gives, not the person."""
@@ -112,8 +112,8 @@ class Room:
 
     Call `open` once, then `connect`, `receive` and `disconnect` for each connection. After any
     call, `peers.take_ready` names the peers to `pull` for, `log.pending` the events to write, and
-    `files.take_jobs` the disk work; `commit` says what has been written. `suspend` ends it. Times
-    are in seconds since the epoch.
+    `files.take_jobs` the disk work; `commit` reports written events. `suspend` ends it. Times are
+    in seconds since the epoch.
     """
 
     def __init__(
@@ -148,7 +148,7 @@ class Room:
 
     @property
     def failure(self) -> str:
-        """Why the log can't be written now, as members are told; empty if it can."""
+        """Why the log can't be written now, in the words for members; empty if it can."""
         return self._trouble
 
     def open(self, host_token: str, now: float, *, pin: str = "") -> None:
@@ -422,7 +422,7 @@ class Room:
                 self.peers.dismiss(peer, "suspended", self._closed, final=True)
 
     def release(self, reason: str) -> None:
-        """Disconnect all, members once they have what is durable; nothing is recorded.
+        """Disconnect all, members once they have the durable events; nothing is recorded.
 
         They come back by themselves to a host who continues this log.
         """

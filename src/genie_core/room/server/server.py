@@ -94,7 +94,7 @@ Raises:
 
 
 class KeepPasses(Protocol):
-    """Saves invite tokens soon; if some were voided, what was saved before must not count."""
+    """Saves invite tokens soon; if some were voided, those saved before must not count."""
 
     def __call__(self, passes: InviteTokens, *, voids: bool = False) -> None: ...
 
@@ -263,7 +263,7 @@ class RoomServer:
         return last
 
     async def suspend(self, reason: str = "", grace: float = 5.0) -> bool:
-        """End the room: write and send what is left, say farewell, disconnect.
+        """End the room: write and send the rest, say farewell, disconnect.
 
         Takes at most `grace` seconds, plus some for closing. Returns whether everything is on disk.
         A closed room stays as it is.
@@ -282,7 +282,7 @@ class RoomServer:
     async def stop(self, grace: float = 5.0) -> bool:
         """Stop so that members come back once this log is served again.
 
-        Writes what is pending, sends what is durable, and disconnects within about `grace` seconds;
+        Writes pending events, sends durable ones, and disconnects within about `grace` seconds;
         returns whether everything is on disk. That connections end is not recorded.
         """
         with suppress(TimeoutError):
@@ -300,7 +300,7 @@ class RoomServer:
         self._dispatch()
 
     async def close(self) -> None:
-        """Stop at once; events that are not on disk were never acknowledged."""
+        """Stop immediately; events that are not on disk were never acknowledged."""
         self._closing = True
         await self._gate.shut()
         for server in self._listeners:

@@ -9,7 +9,7 @@ from genie_core.room.protocol.events import MOST_SPENDINGS, NAME_CHARS, Spending
 from genie_core.runtime.progress import REASONER, Usage
 
 MOST_KEYS: Final = 500
-"""How many sums are kept separately, whatever the log contains."""
+"""How many sums are kept separately, for any log."""
 
 OTHER: Final = "(others)"
 
@@ -21,10 +21,10 @@ Key: TypeAlias = tuple[str, str, str]
 
 @dataclass(slots=True)
 class Costs:
-    """Sums of what the log tells; adding to them costs the same however long the log is.
+    """Sums over the log; adding to them costs the same however long the log is.
 
-    `silence` is what decisions to ignore took, by payer, which is part of the rest. For what is
-    `unpriced`, some cost is not known.
+    `silence` is the cost of decisions to ignore, by payer, which is part of the rest. For
+    `unpriced` ones, some cost is not known.
     """
 
     by_key: dict[Key, Usage] = field(default_factory=dict)

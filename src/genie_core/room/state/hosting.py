@@ -126,7 +126,8 @@ class KnownHosts:
     `state` returns the room as the copy knows it then. `pins` are those of the certificates of the
     last hosts of a copy that was not founded, or whose log is lost. Without a copy, on a `first`
     visit, the room must have been founded by the key that its id names, and an invite's `wanted`
-    hash must be that of the id. `found` is the pin of a host whom a longer copy followed. `claim` is that of the host accepted last.
+    hash must be that of the id. `found` is the pin of a host that a longer copy followed. `claim`
+    is that of the host accepted last.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Opens what a room's log has sealed for one person: private messages, and requests to their agent."""
+"""Opens content sealed for one person: private messages, and requests to their agent."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -50,14 +50,15 @@ def objection_to_private(state: RoomState, author: str, to: str) -> str:
 class PrivateReader:
     """Reads a log for the owner of an identity.
 
-    A state gets events as `shown` returns them. What is sealed for others has no content, and
-    neither has a sealed entry whose host shows one. Steps of an engine are opened by its owner alone.
+    A state gets events as `shown` returns them. Events sealed for others have no content, and
+    neither has a sealed entry whose host shows one. Steps of an engine are opened by its owner
+    alone.
     """
 
     identity: "Identity"
 
     def shown(self, event: Event, state: RoomState) -> Event:
-        """Return an event with what it has sealed; `state` is the room up to it, or later."""
+        """Return an event with its sealed content; `state` is the room up to it, or later."""
         body = event.body
         if isinstance(body, RecoveredEvent):
             body = msgspec.structs.replace(body, event=self.shown(body.event, state))
@@ -66,7 +67,7 @@ class PrivateReader:
         return event if body is event.body else msgspec.structs.replace(event, body=body)
 
     def open_state(self, state: RoomState) -> None:
-        """Open what a state has that was restored from a snapshot of the log."""
+        """Open the sealed content of a state that was restored from a snapshot of the log."""
         for thread in state.exchanges.values():
             if thread.is_private:
                 self._open_thread(thread, state)

@@ -1,4 +1,4 @@
-"""What is wrong with an entry of a founded room: its place in the chain, signature, or authority."""
+"""The problems of an entry of a founded room: its place in the chain, signature, or authority."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -79,7 +79,7 @@ _STEPS: Final = (
 
 
 def objection(state: "RoomState", event: Event) -> str:
-    """Return what is wrong with the next entry of a room in this state; empty if nothing is.
+    """Return the problem of the next entry of a room in this state; empty if nothing is.
 
     In logs from before rooms were founded, only a message that the log has already is wrong.
     """
@@ -134,7 +134,7 @@ def _flaw(state: "RoomState", event: Event) -> str:
 
 
 def flaw_of_recovered(state: "RoomState", event: Event) -> str:
-    """Return what is wrong with an event of another log of this room; empty if nothing is."""
+    """Return the problem of an event of another log of this room; empty if nothing is."""
     if isinstance(event.body, RecoveredEvent):
         return flaw_of_recovered(state, event.body.event)
     name = fold_name(event.by)

@@ -1,4 +1,4 @@
-"""What the agents of a room have read, as far as the log tells."""
+"""The texts that the agents of a room have read, as far as the log tells."""
 
 from dataclasses import dataclass, field
 from typing import Final
@@ -37,7 +37,7 @@ class Reading:
         self._add_source(f"the copied conversation {origin}")
 
     def add_call(self, allowed: ToolApproval) -> None:
-        """Take in what an allowed call reads."""
+        """Take in the reads of an allowed call."""
         if allowed.reads:
             self.owners[allowed.owner] = None
         if allowed.source:

@@ -1,7 +1,7 @@
 """A room's state as a fold over its events.
 
 Every screen shows a `RoomState`, and the room checks frames against it. The same events in the same
-order give the same state, whatever their source: a live connection, a catch-up, a saved log.
+order give the same state, from any source: a live connection, a catch-up, a saved log.
 """
 
 from bisect import bisect_left
@@ -68,7 +68,7 @@ Messages with unfinished work or a parked tool call stay longer.
 """
 
 REPLY_CHARS: Final = 200
-"""Characters of what a message replies to that are quoted."""
+"""Characters of the original of a reply that are quoted."""
 
 AGENT: Final = "genie"
 """The author's name of answers."""
@@ -89,10 +89,10 @@ class RoomState:
     ones that refer to something unknown are skipped: it may have been in the lost one.
 
     Once a room has a `founding`, each entry is checked: its place in the chain, its signature, its
-    author's authority. `doubts` has what is wrong with those of the latest that fail, and they have no
+    author's authority. `doubts` has the problems of the latest ones that fail, and they have no
     other effect than to be shown. `link` is that of the last entry; `links` are the latest entries
-    that say who hosts. `entries` are those that count, so that none is said twice; `repeated` has the
-    numbers of those that were. `last_at` is the latest time of an event.
+    that say who hosts. `entries` are those that count, so that none counts twice; `repeated` has
+    the numbers of those that were. `last_at` is the latest time of an event.
 
     `amended` has the latest edited and deleted messages, with the number of the event; `reactions`
     those to the latest forgotten messages that have some, and to their answers.
@@ -152,12 +152,12 @@ class RoomState:
         return digest_of_message(author, id_) in self.entries
 
     def has_entry(self, event: Event) -> bool:
-        """Whether the log has what this entry says: its signature, or its author's message."""
+        """Whether the log has the content of this entry: its signature, or its author's message."""
         digest = digest_of(event)
         return digest is not None and digest in self.entries
 
     def is_repeated(self, event: Event) -> bool:
-        """Whether the next entry says what the log has already."""
+        """Whether the next entry repeats the log."""
         at = bisect_left(self.repeated, event.seq)
         return self.repeated[at : at + 1] == [event.seq] or self.has_entry(event)
 
@@ -227,7 +227,7 @@ class RoomState:
         self._link, self._newest = link, None
 
     def doubt_of(self, seq: int) -> str:
-        """Return what is wrong with one of the latest entries; empty if nothing is known."""
+        """Return the problem of one of the latest entries; empty if nothing is known."""
         return self.doubts.get(seq, "")
 
     def is_proven(self, seq: int) -> bool:
@@ -532,7 +532,7 @@ class RoomState:
         """Return the message that the recovered event `seq` refers to.
 
         Numbers from before the logs diverged, at a change of host, mean the same here. In a founded
-        room, the signature of what refers to a message tells whether it is this one.
+        room, the signature of an entry about a message tells whether it is this one.
         """
         if message in self.recovered:
             return self.exchanges.get(self.recovered[message])
@@ -567,9 +567,9 @@ class RoomState:
         return message.said.signature if answer is None else answer.signature
 
     def reply_of(self, exchange: MessageThread) -> Reply | None:
-        """Return what a message replies to, as it is now; None if it is unknown or not proven.
+        """Return the original of a reply, as it is now; None if it is unknown or not proven.
 
-        What is private is quoted in private messages only, for those who can read it.
+        Private ones are quoted in private messages only, for those who can read it.
         """
         seq, message = exchange.said.reply_to, self.exchanges.get(exchange.reply)
         if message is None or not (self.is_proven(exchange.seq) and self.is_proven(seq)):
@@ -597,7 +597,10 @@ class RoomState:
             self._changed(event, self.exchanges.get(message))
 
     def _changed(self, event: Event, exchange: MessageThread | None) -> None:
-        """Change what a message shows; without effect on one that is unknown or of another author."""
+        """Change the text of a message.
+
+        Without effect on one that is unknown or of another author.
+        """
         by, change = event.told.by, event.told.body
         if exchange is None:
             return

@@ -42,7 +42,7 @@ class EntrySignature:
 def signature_in(state: "RoomState", event: Event) -> EntrySignature | None:
     """Return the signature of the next entry of a room in this state; None if its kind has none.
 
-    A valid signature alone proves nothing: `RoomState.doubts` has what else is wrong. Of an entry
+    A valid signature alone proves nothing: `RoomState.doubts` has the other problems. Of an entry
     that was recovered, it is that of the original. None as well if its message is not known.
     """
     told = event.told
@@ -74,7 +74,7 @@ def _of_author(state: "RoomState", event: Event, body: SignedBody) -> EntrySigna
 
 
 def _about(state: "RoomState", event: Event, body: SignedBody) -> About | None:
-    """Return what an entry refers to; None if that is not known."""
+    """Return the reference of an entry; None if that is not known."""
     told = event.told
     if isinstance(body, HOST_SIGNED):  # recovered
         return told.parent

@@ -1,10 +1,10 @@
-"""Who may host a room after whom: by signatures alone, never by a time.
+"""The order of the hosts of a room: by signatures alone, never by a time.
 
 Each change of host is a link of a chain that begins with the founder. The host at the head of the
-order is the *principal*: the founder, or the member to whom the principal before handed the room.
+order is the *principal*: the founder, or the member that got the room from the principal before.
 Each host signs a list of heirs, so the principal, the principal's heirs, and theirs make one order.
-An heir may host at any time; of two hosts at once, the earlier one in the order is right. All links
-are signed, so a member can check the chain from a host's challenge, before that host learns
+An heir may host at any time; of two hosts together, the earlier one in the order is right. All
+links are signed, so a member can check the chain from a host's challenge, before that host learns
 anything.
 
 Turned down: any member after a time without the host, since that time is the claimant's word; a
@@ -58,7 +58,7 @@ def is_link(event: Event) -> bool:
 
 
 def is_fit(body: AnyBody) -> bool:
-    """Whether the body of a link keeps to what an unchanged program writes."""
+    """Whether the body of a link keeps to the form of an unchanged program."""
     is_usual = True
     if isinstance(body, HeirsChanged):
         has_keys = not body.issue or len(body.keys) == len(body.heirs)
@@ -251,7 +251,7 @@ class ChainView:
         return key in above(self.order_with(shown, key), self.current.host)
 
     def _part(self, shown: Sequence[Event]) -> tuple[Succession, Sequence[Event]] | None:
-        """Find the last link in both logs: what holds after it, and their later links."""
+        """Find the last link in both logs: the valid order after it, and their later links."""
         if len(shown) > MOST_SHOWN:
             return None
         known = {link.link: place for place, link in enumerate(self.links)}

@@ -119,7 +119,7 @@ class ToolApproval:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a message replies to: its author, and the start of its text; empty if it was deleted."""
+    """The original of a reply: its author, and the start of its text; empty if it was deleted."""
 
     author: str
     text: str
@@ -132,13 +132,12 @@ class MessageThread:
 
     `waiting` are the ids of its open approvals, in order, `parked` those of the ones that were kept
     for an answer when the work on it was interrupted, which goes on then. `voucher` is the person
-    from whose copy it was recovered, empty for what was said here; `answer_voucher` likewise for
-    the answer.
-    `spent` is what decision and agents took so far. `by_agent`: its author is an agent that is a
-    member, so no engine answers it. `edit` is the latest one; `reactions` have the names of those who
-    reacted so, `answer_reactions` likewise for the answer; `reacted` has the signature of the latest
-    reaction of each member to either. `reply` is the message that it replies to, or to whose answer;
-    0 if none is known.
+    from whose copy it was recovered, empty for a message of this log; `answer_voucher` likewise for
+    the answer. `spent` is the cost of decision and agents so far. `by_agent`: its author is an
+    agent that is a member, so no engine answers it. `edit` is the latest one; `reactions` have the
+    names of those who reacted so, `answer_reactions` likewise for the answer; `reacted` has the
+    signature of the latest reaction of each member to either. `reply` is the message that it
+    replies to, or to whose answer; 0 if none is known.
     """
 
     seq: int

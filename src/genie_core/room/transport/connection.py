@@ -60,7 +60,7 @@ class Connection(Protocol[Out_contra, In_co]):
         """Close the connection properly within some seconds; may be repeated."""
 
     def abort(self) -> None:
-        """End the connection at once, without telling the other end."""
+        """End the connection immediately, without telling the other end."""
 
 
 ClientConnection: TypeAlias = Connection[ClientFrame, ServerFrame]
@@ -158,7 +158,7 @@ class MemoryConnection(Generic[Out, In]):
         """Do nothing: a process does not lose itself."""
 
     def post(self, frames: Sequence[Out]) -> None:
-        """Send frames at once, beyond the capacity if necessary."""
+        """Send frames immediately, beyond the capacity if necessary."""
         self._outgoing.extend(frames)
 
     async def send(self, frames: Sequence[Out]) -> None:

@@ -76,7 +76,7 @@ class PlainSocket(Connection):
 class PlainServerSocket(PlainSocket, ServerConnection):
     """A host's end.
 
-    What TLS took for it is given back when it is over, not when garbage is collected.
+    The memory of TLS is given back when it is over, not when garbage is collected.
     """
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -111,7 +111,7 @@ CLOSE_WAIT: Final = 5.0
 """Seconds that `clear` waits for connections to be closed."""
 
 _RESET: Final = struct.pack("ii", 1, 0)
-"""The socket option that drops a connection at once, without a TIME_WAIT."""
+"""The socket option that drops a connection immediately, without a TIME_WAIT."""
 
 
 KNOWN_SHARE: Final = 1 / 4

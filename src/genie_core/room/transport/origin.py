@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import Final
 
 LOOPBACK: Final = "loopback"
-"""The host's own machine, or what forwards to it there: a reverse proxy, a tunnel."""
+"""The host's own machine, or a forwarder on it: a reverse proxy, a tunnel."""
 
 SITE_BITS: Final = 64
 """The prefix length of the network part of an IPv6 address, which a machine can't choose."""

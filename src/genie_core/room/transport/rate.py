@@ -7,7 +7,7 @@ from typing import Final
 
 @dataclass(slots=True)
 class TokenBucket:
-    """Allows `burst` at once and `per_second` in the long run.
+    """Allows `burst` in one go and `per_second` in the long run.
 
     Source: the token bucket as a traffic policer, e.g. RFC 2697. `now` is in seconds of any clock;
     a jump back neither adds nor removes tokens.
@@ -88,7 +88,7 @@ class Rates:
         return 0.0 if bucket is None else bucket.wait(now)
 
     def hand_over(self, old: str, new: str) -> None:
-        """Start a new key's bucket with what the old key has left."""
+        """Start a new key's bucket with the rest of the old key."""
         bucket = self._buckets.get(old)
         if bucket is not None:
             self._add(new, copy(bucket))

@@ -28,7 +28,10 @@ Queues: TypeAlias = WeakValueDictionary[str, asyncio.Lock]
 """Lets the connections of each site wait in turn."""
 
 READ_BYTES: Final = 32 * 1024
-"""Bytes read at once from a TLS connection: two records. asyncio keeps a buffer of this size for each."""
+"""Bytes read in one go from a TLS connection: two records.
+
+Asyncio keeps a buffer of this size for each.
+"""
 
 _M_MMAP_THRESHOLD: Final = -3
 _MMAP_THRESHOLD: Final = 128 * 1024
@@ -38,7 +41,7 @@ class TlsStarter(asyncio.Protocol):
     """Stands for an accepted connection until TLS is set up, and hands it to a WebSocket then.
 
     Nothing is read until it may `begin`. Where a connection ends before, all that was made for it
-    goes at once: how asyncio accepts a TLS connection leaves reference cycles to the garbage
+    goes immediately: how asyncio accepts a TLS connection leaves reference cycles to the garbage
     collector, before Python 3.13 with transports and 256 KiB of buffers in them.
     """
 
@@ -76,7 +79,7 @@ class TlsStarter(asyncio.Protocol):
         self._gate.on_hang_up(transport.get_extra_info("socket").fileno(), end)
 
     def data_received(self, data: bytes) -> None:
-        """Keep what comes in one piece with the end of the handshake."""
+        """Keep the bytes that come in one piece with the end of the handshake."""
         self._early.append(data)
 
     async def _open(self, transport: asyncio.Transport) -> None:
@@ -91,7 +94,7 @@ class TlsStarter(asyncio.Protocol):
                     ssl_shutdown_timeout=self._close_timeout,
                 )
         except (OSError, TimeoutError, asyncio.CancelledError) as error:
-            traceback.clear_frames(error.__traceback__)  # what strangers do is no news
+            traceback.clear_frames(error.__traceback__)  # acts of strangers are no news
         if tls is None or tls.is_closing():
             self._protocol.parser.close()
             transport.abort()
@@ -118,7 +121,7 @@ class TlsStarter(asyncio.Protocol):
 def use_small_buffers() -> None:
     """Let connections made from now on have a read buffer of `READ_BYTES`.
 
-    asyncio has no option for it; its default of 256 KiB is what an idle member mostly costs.
+    asyncio has no option for it; its default of 256 KiB is most of the cost of an idle member.
     """
     SSLProtocol.max_size = READ_BYTES
 

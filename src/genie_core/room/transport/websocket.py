@@ -81,7 +81,7 @@ BACKLOG: Final = 512
 Connector: TypeAlias = Callable[[], Awaitable[ClientConnection]]
 """Opens a new connection to a room at each call."""
 
-logging.getLogger(f"{__name__}.wire").setLevel(logging.CRITICAL)  # what strangers send is no news
+logging.getLogger(f"{__name__}.wire").setLevel(logging.CRITICAL)  # input of strangers is no news
 
 _OPTIONS: Final[dict[str, Any]] = {
     "compression": None,
@@ -101,7 +101,7 @@ class Packer(Generic[Out]):
         self._packed = b""
 
     def __call__(self, frame: Out) -> bytes:
-        """Encode a frame; clients mask it, anew each time (RFC 6455)."""
+        """Encode a frame; clients mask it, with a new mask each time (RFC 6455)."""
         if frame is not self._last or self._masked:
             text = Frame(Opcode.TEXT, self.encode(frame))
             self._packed, self._last = text.serialize(mask=self._masked), frame
@@ -354,7 +354,7 @@ async def _open(address: Address, scheme: str, **options: Any) -> Client:
 def _maker(
     gate: HalfOpenLimiter, certificate: Certificate | None, begin: Begin, timeout: float
 ) -> Any:
-    """Return what makes a protocol for each accepted connection."""
+    """Return the factory of a protocol for each accepted connection."""
     if certificate is None:
         return PlainServerSocket
     return_large_blocks()

@@ -1,4 +1,4 @@
-"""Agents in words: their paths, as a tree, and what they do or wait for."""
+"""Agents in words: their paths, as a tree, and their work or wait."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -21,10 +21,10 @@ LONGEST: Final = 240
 """Characters of a path at most; a deeper agent is not followed."""
 
 SILENT: Final = 5.0
-"""Seconds of silence after which it is told how long an agent has been waiting."""
+"""Seconds of silence after which the wait of an agent is shown."""
 
 SUBJECT: Final = 60
-"""Characters of what a call is about at most."""
+"""Characters of the subject of a call at most."""
 
 DIRECT: Final = "run_subagent"
 """The tool by which an agent directs another one."""
@@ -37,7 +37,7 @@ _STREAMED: Final = frozenset({"thinking", "writing"})
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """What an agent does, since when, and when it was last heard of, both in seconds of one clock."""
+    """The work of an agent, its begin and its last news, in seconds of one clock."""
 
     what: Shown
     detail: str
@@ -92,7 +92,7 @@ def with_age(words: str, seconds: float) -> str:
 
 
 def subject_of(state: RoomState, exchange: MessageThread, agent: str, tool: str) -> str:
-    """Return what an agent's latest call of a tool is about, as far as the room may know it.
+    """Return what an agent's latest call of a tool, as far as the room may know it.
 
     Not yet safe to show.
     """

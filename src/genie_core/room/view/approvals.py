@@ -1,4 +1,4 @@
-"""Requests and their resolutions in words: risk, arguments, and what became of a call."""
+"""Requests and their resolutions in words: risk, arguments, and the outcome of a call."""
 
 import json
 import re
@@ -27,10 +27,10 @@ RISKS: Final = {
     "network": "uses the network",
     "unknown": "may do anything",
 }
-"""What a tool can do at worst, by its risk; the risk is also the style class of the line."""
+"""The worst effect of a tool, by its risk; the risk is also the style class of the line."""
 
 SPENDS: Final = "costs more"
-"""What exceeding the budget does at worst."""
+"""The worst effect of exceeding the budget."""
 
 
 SENDS_ANSWER: Final = "sends your answer to the server"
@@ -47,7 +47,7 @@ WITHHELD: Final = "what it is called with is the host's alone"
 
 
 def reads_private(call: ToolApproval) -> str:
-    """Say of a call that may read private data who sees what comes of it."""
+    """Say of a call that may read private data who sees its result."""
     who = "only you see" if call.sealed else "everyone in the room sees"
     return f"this may read private data, and {who} the answer"
 
@@ -73,7 +73,7 @@ def risk_of(request: ToolApproval) -> str:
 
 
 def tool_words(tool: str) -> str:
-    """Say what is asked for: a tool's name, or what a request of the program is about."""
+    """Name the requested tool, or the subject of the program's own request."""
     return _REQUESTS.get(tool, tool)
 
 
@@ -172,7 +172,7 @@ def read_scope(text: str) -> tuple[Scope, int] | None:
 
 
 def use_of(tool: str, subject: str, covers: str) -> str:
-    """Describe what an answer lets an agent do: "use rm with any arguments". Not yet safe to show."""
+    """Describe the permission of an answer: "use rm with any arguments". Not yet safe to show."""
     if covers == ANY_CALL:
         return f"use {tool} with any arguments"
     if covers:

@@ -19,7 +19,7 @@ _TWO: Final = "There are two rooms now: nothing is merged by itself"
 
 
 def about_continuing(title: str, host: str) -> str:
-    """Return what continuing a room does, for the person who is to confirm it."""
+    """Describe continuing a room, for the person who is to confirm it."""
     host = visible_line(host)
     return (
         f"{host} hosts “{visible_line(title)}”, is not here, and has not named you as an heir. You can "
@@ -30,7 +30,7 @@ def about_continuing(title: str, host: str) -> str:
 
 
 def about_following(found: Sequence[Continuation], now: float) -> str:
-    """Return what following one of the rooms does, for the person who is to confirm it."""
+    """Describe following one of the rooms, for the person who is to confirm it."""
     told = "\n".join(f"{continues(each, now)}." for each in found)
     return (
         f"{told}\n\nYour program joins under your key, without an invite, and takes along what you "

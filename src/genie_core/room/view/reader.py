@@ -168,7 +168,7 @@ def is_hidden(event: Event, state: RoomState) -> bool:
 
 
 def caveat_of(event: Event, state: RoomState) -> str:
-    """Say from whose copy an entry was recovered, and what is wrong with it; empty if neither."""
+    """Say from whose copy an entry was recovered, and its problem; empty if neither."""
     return caveat(event.by if event.told is not event else "", state.doubt_of(event.seq))
 
 

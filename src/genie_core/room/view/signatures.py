@@ -29,7 +29,7 @@ _KINDS: Final[dict[type, str]] = {
 
 
 def signed_line(state: RoomState, event: Event) -> str:
-    """Say who signed an entry of a run or a message, with the words of the key, or what is wrong."""
+    """Say who signed an entry of a run or a message, with the words of the key, or the problem."""
     what = _KINDS.get(type(event.told.body), "the end")
     return f"{what}: {signed_by(state, event.seq, event.told.by)}"
 

@@ -183,7 +183,7 @@ def author_line(name: str, *, by_agent: bool) -> str:
 
 
 def caveat(voucher: str, doubt: str) -> str:
-    """Say from whose copy an entry was recovered, and what is wrong with it; empty if neither."""
+    """Say from whose copy an entry was recovered, and its problem; empty if neither."""
     parts = [f"recovered from {visible_line(voucher)}'s copy"] if voucher else []
     parts += [f"⚠ not proven: {doubt}"] if doubt else []
     return ", ".join(parts)
@@ -202,10 +202,10 @@ def changed_thread(event: Event, state: RoomState) -> MessageThread | None:
 
 
 def has_effect(event: Event, state: RoomState) -> bool:
-    """Whether an entry, which the state includes, counts: it is proven, and changes what it may.
+    """Whether an entry, which the state includes, is proven and its changes are permitted.
 
     An entry of an engine or a message that is not proven is shown with its `caveat`; a change of a
-    message, or of the room, must not be told as if it had happened.
+    message, or of the room, must not be reported as if it had happened.
     """
     told = event.told
     if not state.is_proven(event.seq):
@@ -321,7 +321,7 @@ STOPPED = "The work on this message was stopped before anything was decided."
 
 
 def why_silent(exchange: MessageThread) -> str:
-    """Explain what was decided about a message, and why."""
+    """Explain the decision about a message."""
     if exchange.voucher:
         return RECOVERED.format(visible_line(exchange.voucher))
     if exchange.phase is Phase.UNHANDLED:
@@ -445,8 +445,8 @@ def quote_text(quote: Quote) -> Iterator[str]:
 def quote_of(text: str, posted: str, most: int | None = None) -> str:
     """Quote a message in one safe line, with up to `most` characters of each text.
 
-    `text` is what its author left, empty if they deleted it, and `posted` what they wrote first. Both
-    are quoted if they differ: an agent may have acted on either.
+    `text` is its latest text, empty if its author deleted it, and `posted` the first one. Both are
+    quoted if they differ: an agent may have acted on either.
     """
     first, now = (
         f"“{line if most is None or len(line) <= most else f'{line[:most]}…'}”"

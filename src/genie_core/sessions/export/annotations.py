@@ -37,7 +37,7 @@ _TABLES: Final = """
 """
 
 _ARGUMENTS: Final = frozenset({"arguments", "effects", "because"})
-"""Fields that show, or may quote, what a tool is called with."""
+"""Fields that show, or may quote, arguments of a tool."""
 
 
 class Proof(msgspec.Struct, frozen=True):

@@ -13,7 +13,7 @@ from genie_core.storage.errors import disk_access
 from genie_core.text.decoding import NotText, decode_text
 
 HIDDEN: Final = "▇▇▇"
-"""Replaces what is redacted."""
+"""Replaces redacted words."""
 
 REDACTIONS_BYTES: Final = 1024 * 1024
 """The largest file of redactions."""
@@ -81,8 +81,8 @@ def read_place(text: str) -> Place:
 class Choices:
     """The entries of a transcript, from one place to another, and how they are shown.
 
-    `messages_only` leaves out all but messages and answers, `arguments` says whether to show what
-    tools are called with. `pseudonyms` replaces the names of people, `redactions` what they match.
+    `messages_only` leaves out all but messages and answers, `arguments` says whether to show
+    arguments of tools. `pseudonyms` replaces the names of people, `redactions` their matches.
     """
 
     first: Place | None = None
@@ -94,7 +94,7 @@ class Choices:
 
     @property
     def hides(self) -> bool:
-        """Whether texts differ from what was written."""
+        """Whether texts differ from the originals."""
         return self.pseudonyms or bool(self.redactions)
 
     @property
@@ -109,7 +109,7 @@ class Choices:
         return not (is_early or is_late)
 
     def hide(self, names: Iterable[str]) -> Hide:
-        """Return what hides these people and everything to be redacted in a text."""
+        """Return the part that hides these people and everything to be redacted in a text."""
         replaced = _replace_names(names) if self.pseudonyms else _as_it_is
 
         def hidden(text: str) -> str:
@@ -120,7 +120,7 @@ class Choices:
         return hidden if self.hides else _as_it_is
 
     def told(self) -> list[str]:
-        """Say what was chosen, a sentence each."""
+        """Describe the choices, a sentence each."""
         said = (
             (self.first is not None or self.last is not None, "This is a part of the session."),
             (self.messages_only, "Only messages and answers are shown."),
@@ -135,7 +135,7 @@ EVERYTHING: Final = Choices()
 
 
 def read_redactions(path: Path) -> tuple[re.Pattern[str], ...]:
-    """Return what a file says to redact: words, or regular expressions between slashes, a line each.
+    """Return a file's entries to redact: a word, or a regular expression, on each line.
 
     Words are found in any case where they stand as words. Blank lines, and those that begin with `#`,
     say nothing. Blocks.

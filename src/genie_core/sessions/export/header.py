@@ -42,7 +42,7 @@ SHARED: Final = (
 )
 """The fields of `room.json` in an export.
 
-Addresses, the tools' folder and what has been seen belong to this machine. Everything else in the
+Addresses, the tools' folder and the last seen entry belong to this machine. Everything else in the
 metadata summarizes the log.
 """
 

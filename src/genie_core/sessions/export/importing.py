@@ -1,4 +1,4 @@
-"""Import an exported session: verify it completely, then add it at once or not at all."""
+"""Import an exported session: verify it completely, then add all of it or nothing."""
 
 import os
 import re
@@ -244,7 +244,7 @@ def put_session(base: Path, room: SavedSession, *, as_copy: bool) -> SavedSessio
 
 
 def _folder_of(record: SessionMetadata) -> str:
-    """Return a safe folder name for a session, whatever its metadata says."""
+    """Return a safe folder name for a session with any metadata."""
     if record.kind == "hosted":
         return record.id if _HOSTED.fullmatch(record.id) else path_name(record.id)
     return f"{path_name(record.id)}@{path_name(record.name)}"

@@ -80,7 +80,7 @@ def _listed(archive: zipfile.ZipFile, name: str) -> dict[str, int]:
         raise NotImportable(name, f"it has more than {MOST_FILES:,} files")
     for entry in entries:
         if entry.filename == f"{BLOBS_NAME}/" and not entry.file_size:
-            continue  # what programs put in that pack a folder anew
+            continue  # files that programs add when they pack a folder again
         _check_entry(entry, name)
         blob = _BLOB.fullmatch(entry.filename)
         if blob is None and entry.filename != SESSION_NAME:

@@ -97,7 +97,7 @@ def parser(*, breaks: bool) -> MarkdownIt:
 
 
 def _links() -> LinkifyIt:
-    """Return what finds bare addresses: only with their scheme, so that no file name is one."""
+    """Return the finder of bare addresses: only with their scheme, so that no file name is one."""
     links = LinkifyIt(options={"fuzzy_link": False, "fuzzy_email": False, "fuzzy_ip": False})
     return links.add("ftp:", None).add("//", None)
 
@@ -170,7 +170,7 @@ def _highlighted(code: str, language: str) -> str:
     ended = f"{code}\n"  # some patterns look for whole lines
     parts = list(lexer.get_tokens(ended))
     if "".join(text for _kind, text in parts) != ended:
-        return escape(code)  # a highlighter must not change what was written
+        return escape(code)  # a highlighter must not change the text
     coloured = groupby(parts, key=lambda part: _colour(part[0]))
     return "".join(_span(colour, "".join(text for _, text in run)) for colour, run in coloured)
 

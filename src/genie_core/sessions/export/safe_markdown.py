@@ -1,7 +1,7 @@
 """Markdown of people and agents that keeps its meaning inside a larger Markdown text.
 
-It is parsed and written anew: HTML, references and footnotes of its own are escaped, links have addresses
-of known kinds only, code has a fence that it can't close, and headings are lowered.
+It is parsed and written again: HTML, references and footnotes of its own are escaped, links have
+addresses of known kinds only, code has a fence that it can't close, and headings are lowered.
 """
 
 import re
@@ -49,7 +49,7 @@ def safe_markdown(text: str, *, breaks: bool = False) -> str:
 
 
 def _words(tokens: Sequence[Token]) -> str:
-    """Return what a reader reads, without space."""
+    """Return the text for a reader, without space."""
     return "".join("".join(_read(token).split()) for token in every(tokens))
 
 

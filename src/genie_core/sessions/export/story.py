@@ -64,11 +64,11 @@ class Passage:
 def story(
     events: Iterable[Event], first: int = 1, *, signatures: bool = False
 ) -> Iterator[Passage]:
-    """Tell what happened from event `first` on, in order and in bounded memory.
+    """Describe the events from `first` on, in order and in bounded memory.
 
-    The events before it only let one understand those that follow. If they are missing, so is
-    some of what would be said. Private messages and the work on them are left out. With
-    `signatures`, proven entries have theirs.
+    The events before it only let one understand those that follow. If they are missing, so are some
+    of the words. Private messages and the work on them are left out. With `signatures`, proven
+    entries have theirs.
     """
     state, earlier = RoomState(), Earlier()
     for event in events:

@@ -1,4 +1,4 @@
-"""A session that is written to be read: its heading, its passages, and what follows about each."""
+"""A session that is written to be read: its heading, its passages, and the notes about each."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -30,8 +30,8 @@ def nowhere(_file: FileRef) -> str:
 class Heading:
     """Texts of one line each, safe to show.
 
-    `keys` are people with the words of their keys, `remarks` say what was chosen, `problems` what could
-    not be read.
+    `keys` are people with the words of their keys, `remarks` describe the choices, `problems` the
+    unreadable parts.
     """
 
     title: str
@@ -69,7 +69,9 @@ class Transcript:
 def open_transcript(
     saved: SavedSession, choices: Choices = EVERYTHING, *, page: int = 0, signed: bool = False
 ) -> Iterator[Transcript]:
-    """Read a session once to find what its transcript needs; `page` is the messages of a page. Blocks.
+    """Read a session once to find the needs of its transcript.
+
+    `page` is the messages of a page. Blocks.
 
     Memory does not grow with the log.
 

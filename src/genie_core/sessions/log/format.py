@@ -132,10 +132,10 @@ class LogScan:
     `head` is the last event so far, `lines` counts the lines and `intact` the valid bytes; `at` is
     the time of the last event, and `crc` the checksum of the valid bytes, unless `is_whole` is
     False. The end is torn if the last line is incomplete, or full of zeros as after a power cut. A
-    damaged line elsewhere counts as at least one lost event, whatever the numbers around it say.
+    damaged line elsewhere counts as at least one lost event, against the numbers around it.
 
-    Memory is bounded by the log's content, whatever it claims to have lost. No placeholders are
-    made up to the event `after`.
+    Memory is bounded by the log's content, against its claims of losses. No placeholders are made
+    up to the event `after`.
 
     An event whose number was counted as lost raises `OutOfOrder`: the whole log must be sorted.
     `ordered` says that the log needs no sorting.

@@ -303,7 +303,10 @@ def _write(path: Path, data: bytes) -> None:
 
 
 NEAR: Final = 8 * 1024 * 1024
-"""So many bytes before the end begins what is looked at closely; what is before is only folded."""
+"""So many bytes before the end begins the part that is looked at closely.
+
+The part before is only folded.
+"""
 
 COVER_EVERY: Final = 256 * 1024
 """Bytes after which the index records how far it reaches."""

@@ -30,7 +30,7 @@ from genie_core.storage.atomic import create_file, sync_data
 from genie_core.storage.errors import disk_access
 
 PART: Final = 1_024
-"""Events that are held at once where all are read."""
+"""Events that are held together where all are read."""
 
 NEAR: Final = (8 * 1024, 1024 * 1024)
 """Bytes at the end of a log in which its last event is looked for: usually few are enough."""
@@ -39,7 +39,7 @@ NEAR: Final = (8 * 1024, 1024 * 1024)
 class LogReader:
     """Reads a log as far as it went when it was opened or last refreshed. All methods block.
 
-    Whatever the system refuses is a `DiskFailure`. `problems` are lines to show to a person.
+    Every refusal of the system is a `DiskFailure`. `problems` are lines to show to a person.
     """
 
     def __init__(self, path: Path, descriptor: int | None, index: LogIndex) -> None:
@@ -53,7 +53,7 @@ class LogReader:
         """Read a log; one that is missing is empty. `first` stands for a first event that is lost.
 
         Raises:
-            DamagedSession: what is there is no file.
+            DamagedSession: the path is no file.
             DiskFailure: the file can't be read.
         """
         with disk_access("read", path):
@@ -111,9 +111,9 @@ class LogReader:
             return before + 1, last, _passes(self._descriptor, start, end, test)
 
     def refresh(self) -> int:
-        """Take in what was appended since; returns the head by then.
+        """Take in the entries appended since; returns the head by then.
 
-        A log that was replaced meanwhile, or that was cut, is read anew.
+        A log that was replaced meanwhile, or that was cut, is read again.
         """
         with disk_access("read", self._path):
             if self._is_replaced():

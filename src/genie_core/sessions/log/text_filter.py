@@ -11,7 +11,7 @@ _FOLDED: Final = {
     char: {each for each in char.casefold() if each.isascii()}
     for char in "ßİŉſǰẖẗẘẙẚẞ\N{KELVIN SIGN}ﬀﬁﬂﬃﬄﬅﬆ"
 }
-"""The other characters that become ASCII when case is ignored, and what they become."""
+"""The other characters that become ASCII when case is ignored, and their results."""
 
 
 def may_contain(wanted: str) -> Callable[[bytes], bool]:

@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 
 
 class OpenedLog(NamedTuple):
-    """A log with the end of what was in it.
+    """A log with its last entries.
 
     `events` are the latest ones, if any could be read; `base` is the room before them, which is a
     new one for a log that is not long. `problems` are lines to show to a person, usually none.
@@ -49,7 +49,7 @@ class OpenedLog(NamedTuple):
 
     @property
     def head(self) -> int:
-        """The last event that was in it, whatever was written since."""
+        """The last event that was in it, before any later ones."""
         return self.events[-1].seq if self.events else self.base.seq
 
     def state(self) -> RoomState:
@@ -66,7 +66,7 @@ class EventLog:
     All file work of `append` is done in a worker thread. Only one process may have a log open;
     `hold` sees to that.
 
-    If another program removes, replaces or cuts the file, the next write makes it anew before it
+    If another program removes, replaces or cuts the file, the next write makes it again before it
     returns: from the file that is still open, and where that has lost events, from those that
     `memory` returns. Each of `on_restored` is called then, in the worker thread, with a line for a
     person.
@@ -91,7 +91,7 @@ class EventLog:
         `first` takes the place of a first event that is lost.
 
         Raises:
-            DamagedSession: what is there is no file.
+            DamagedSession: the path is no file.
             DiskFailure: the file can't be read or written.
         """
         with disk_access("open", path):
@@ -148,11 +148,11 @@ class EventLog:
         """Write events that follow those on disk; they are safe when this returns.
 
         Those that are there already are passed over, so repeating is harmless, also after being
-        cancelled. Several calls at once take turns.
+        cancelled. Concurrent calls take turns.
 
         Raises:
             OSError: none of them is written, and the file is as before.
-            ValueError: they don't follow what is on disk or contradict its last event, or the log
+            ValueError: they don't follow the log on disk or contradict its last event, or the log
                 is closed. Nothing is written.
         """
         await asyncio.to_thread(self.write, tuple(events))

@@ -17,7 +17,7 @@ from genie_core.sessions.replay.landmarks import Outline, words_in
 from genie_core.storage.errors import StorageError
 
 RECENT: Final = 2_000
-"""How many earlier events come with a moment, for what a state does not hold."""
+"""How many earlier events come with a moment, for parts that a state does not hold."""
 
 CHUNK: Final = 1_000
 """Events in memory at a time while a log is searched."""
@@ -31,7 +31,8 @@ class Recording:
     """A session opened for replay. `me` is the person from whose side the room is shown.
 
     `place` returns a file's path on this machine. `growing`: a process had the room open and may
-    append to the log. `reader` opens what is sealed for them. `close` releases the log; like all methods of the log, it may block.
+    append to the log. `reader` opens content sealed for them. `close` releases the log; like all
+    methods of the log, it may block.
     """
 
     id: str
@@ -78,7 +79,7 @@ class Player:
         return self.outline.upto >= self._head
 
     def refresh(self) -> int:
-        """Read what was appended to the log; return its new head."""
+        """Read the entries appended to the log; return its new head."""
         self._head = self._log.refresh()
         return self._head
 

@@ -119,7 +119,7 @@ class Projector:
         return await self._run(self._player.scan)
 
     async def refresh(self) -> bool:
-        """Read what was appended to the log; return whether there was anything.
+        """Read the entries appended to the log; return whether there was anything.
 
         A position at the end stays at the end.
         """
@@ -194,7 +194,7 @@ class Projector:
         self._show_moment(moment)
 
     def _shown(self, events: list[Event]) -> list[Event]:
-        """Return events with what is sealed for the person from whose side the room is shown."""
+        """Return events with the content sealed for the person from whose side the room is shown."""
         reader, state = self._recording.reader, self._state
         return events if reader is None else [reader.shown(event, state) for event in events]
 

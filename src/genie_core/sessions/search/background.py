@@ -21,7 +21,7 @@ class BackgroundIndexing:
         self._runs = False
 
     def request(self, folder: Path) -> None:
-        """Index what is new in the session in this folder, soon."""
+        """Index the news of the session in this folder, soon."""
         with self._lock:
             self._waiting.add(folder)
             if self._runs:

@@ -96,7 +96,7 @@ def search_sessions(index: Path, base: Path, text: str, limit: int = MOST_HITS) 
 
 
 def index_session(index: Path, folder: Path) -> None:
-    """Index what is new in a session. Blocks; a problem waits for the next search.
+    """Index the news of a session. Blocks; a problem waits for the next search.
 
     Being ended at any time leaves the index as it was before.
     """
@@ -122,7 +122,7 @@ def searched(base: Path, listings: Iterable[Listing]) -> list[SearchedSession]:
 class SearchIndex:
     """The index at a path; nothing is open between calls. All methods block.
 
-    Any number of processes may use it at once.
+    Any number of processes may use it together.
     """
 
     def __init__(self, path: Path) -> None:
@@ -190,7 +190,7 @@ class SearchIndex:
     def _refreshed(
         self, sessions: Sequence[SearchedSession], is_wanted: Callable[[], bool]
     ) -> list[str]:
-        """Refresh, unless another process does; what is indexed can be searched."""
+        """Refresh, unless another process does; the indexed part can be searched."""
         try:
             return self.refresh(sessions, is_wanted)
         except IndexBusy as error:
@@ -415,7 +415,7 @@ def _same(known: IndexedLog, now: IndexedLog) -> bool:
 
 
 def _was_appended_to(known: IndexedLog, log: Path) -> bool:
-    """Whether the log still starts with what was indexed."""
+    """Whether the log still starts with the indexed part."""
     if not known.covered:
         return False
     try:

@@ -156,7 +156,7 @@ class Query:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Parse what a person typed; without any condition the query is false.
+        """Parse a typed query; without any condition the query is false.
 
         Raises:
             WrongQuery: it can't be understood.
@@ -223,7 +223,7 @@ class Query:
 
 
 def room_key(title: str, id_: str) -> str:
-    """Return what the field `in:` is compared with."""
+    """Return the texts that the field `in:` is compared with."""
     return folded(one_line(f"{title} {id_}"))
 
 

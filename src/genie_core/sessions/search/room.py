@@ -1,4 +1,4 @@
-"""Search an open room, in its log and in what this person can read of it."""
+"""Search an open room, in its log and in the part that this person can read."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from genie_core.room.participant.room import JoinedRoom
 
 PAGE: Final = 4_000
-"""Events that are searched at once."""
+"""Events that are searched in one go."""
 
 
 async def search_room(room: "JoinedRoom", query: Query) -> AsyncIterator[list[SearchHit]]:

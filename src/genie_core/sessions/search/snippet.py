@@ -1,4 +1,4 @@
-"""Pieces of texts that show what was found."""
+"""Pieces of texts that show the hits."""
 
 from dataclasses import dataclass
 from typing import Final

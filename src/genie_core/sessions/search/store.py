@@ -193,7 +193,7 @@ class SearchStore:
 
     def add(self, room: IndexedLog, found: Document) -> None:
         """Add the document of an event that has none yet."""
-        message = min(max(found.message, 0), _MOST_INT)  # whatever a log claims
+        message = min(max(found.message, 0), _MOST_INT)  # against any claim of a log
         found = msgspec.structs.replace(found, message=message)
         text = None if found.text.isascii() else folded(found.text)
         values = (room.number, text, *msgspec.structs.astuple(found))
@@ -229,7 +229,7 @@ class SearchStore:
 
 def is_damage(error: sqlite3.Error) -> bool:
     """Whether the file is damaged, so that a new one would help."""
-    code = getattr(error, "sqlite_errorcode", None)  # only what SQLite itself says has one
+    code = getattr(error, "sqlite_errorcode", None)  # only SQLite's own errors have one
     return code is not None and code & 0xFF not in _PASSING
 
 
@@ -248,7 +248,7 @@ def remove(path: Path) -> None:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    # SQLite gives what it keeps beside the file the same permissions.
+    # SQLite gives its other files the same permissions.
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     path.chmod(0o600)
     connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
@@ -256,7 +256,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     try:
         _share(connection)
         connection.execute("PRAGMA synchronous = OFF")  # nothing is lost that can't be made again
-        connection.execute("PRAGMA secure_delete = ON")  # what is deleted is not left in the file
+        connection.execute("PRAGMA secure_delete = ON")  # deleted texts are not left in the file
         _prepare(connection)
     except BaseException:
         connection.close()
@@ -265,13 +265,13 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _text(data: bytes) -> str:
-    return data.decode(errors="replace")  # what is damaged is noticed by its length
+    return data.decode(errors="replace")  # damage is noticed by its length
 
 
 def _share(connection: sqlite3.Connection) -> None:
     """Let others read while one writes.
 
-    If several processes create the file at once, SQLite refuses this without waiting.
+    If several processes create the file together, SQLite refuses this without waiting.
     """
     end = monotonic() + PATIENCE
     while True:

@@ -63,18 +63,18 @@ class DefaultAgent(ProviderAgent[History]):
 
     `tools` are offered to the program through a tool server, beside its own.
 
-    `options` gets the program's modes, options and commands, and what is chosen there applies from
-    the next run on. Only with it is a message that the owner begins with one of these commands
-    passed on as it is; no other request can be a command.
+    `options` gets the program's modes, options and commands, and a choice there applies from the
+    next run on. Only with it is a message that the owner begins with one of these commands passed
+    on as it is; no other request can be a command.
 
     With `files`, the program may read and write the workspace through us, and with `commands` run
     commands. It has tools of its own and may run them without asking; the run then reports that it
     acts on its own.
 
-    The conversation is the program's. What is kept here are the session's id, with which the program
-    is asked to continue it, and shortened turns, which a program that can't is told.
+    The conversation is the program's. Kept here are the session's id, with which the program is
+    asked to continue it, and shortened turns, which a program without that ability gets.
 
-    A silent program is not given up: what it runs may take long.
+    A silent program is not given up: its work may take long.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class DefaultAgent(ProviderAgent[History]):
         self._process: AgentProcess | None = None
         self._session = ""  # of the running process
         self._cost: float | None = 0.0  # of that session, None if not known
-        self._before: list[str] = []  # what the next prompt begins with
+        self._before: list[str] = []  # the beginning of the next prompt
         self._held = False
 
     @property
@@ -196,7 +196,7 @@ class DefaultAgent(ProviderAgent[History]):
     async def _brought_back(
         self, process: AgentProcess, session: str
     ) -> LoadSessionResponse | ResumeSessionResponse | None:
-        """Resume or load a session; what the program repeats of it reaches no run."""
+        """Resume or load a session; repeated parts of it reach no run."""
         can = process.info.agent_capabilities
         about: dict[str, Any] = {"session_id": session, "cwd": process.folder}
         about["mcp_servers"] = self._tools.described()
@@ -257,7 +257,7 @@ class DefaultAgent(ProviderAgent[History]):
             self._client.run = None
             run.end()
             self._before += [*run.told, *run.wishes]
-            if reason != "refusal":  # what it has refused, it leaves out, too
+            if reason != "refusal":  # it leaves out refused ones, too
                 self._history.add(query, run.text, self._session)
 
     async def _prompted(self, process: AgentProcess, run: Run, blocks: list[Block]) -> str:
@@ -295,7 +295,7 @@ class DefaultAgent(ProviderAgent[History]):
                 prompt.cancel()
                 process.kill()
             elif not prompt.cancelled():
-                prompt.exception()  # retrieved: the cancellation is what counts
+                prompt.exception()  # retrieved: the cancellation counts
 
     def _spend(self, result: dict[str, Any], run: Run, seconds: float) -> None:
         if (usage := usage_of(self._program.name, result, run, self._cost, seconds)) is not None:

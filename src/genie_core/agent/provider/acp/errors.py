@@ -12,9 +12,9 @@ ProgramTrouble: TypeAlias = Literal[
     "missing", "sandbox", "start", "hang", "version", "ended", "flood", "login", "request", "answer",
     "refused", "stopped", "silent",
 ]  # fmt: skip
-"""What starting or asking an agent program can lead to instead of an answer."""
+"""The failures to which starting or asking an agent program can lead to instead of an answer."""
 
-_TROUBLE: Final[dict[ProgramTrouble, tuple[str, str]]] = {  # what happened, what to do about it
+_TROUBLE: Final[dict[ProgramTrouble, tuple[str, str]]] = {  # the event, its remedy
     "missing": ("is not installed", "{install}; its command is in the settings, {setting}"),
     "sandbox": (
         "must run in a sandbox, and there is none",
@@ -60,8 +60,8 @@ _PUBLIC: Final[dict[ProgramTrouble, str]] = {
 class AgentProgramFailed(GenieError):
     """A run of an agent program that got no usable answer.
 
-    `command` is what was started; `detail` says more, such as the exit code and the last line of
-    standard error. `install`, `login` and `setting` say what the owner can do.
+    `command` is the started one; `detail` says more, such as the exit code and the last line of
+    standard error. `install`, `login` and `setting` name the owner's remedies.
     """
 
     def __init__(

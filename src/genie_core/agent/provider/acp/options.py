@@ -40,7 +40,7 @@ Opened = NewSessionResponse | LoadSessionResponse | ResumeSessionResponse
 
 
 class SessionSettings:
-    """Keeps `options` as the program reports them, and sets a session to what was chosen.
+    """Keeps `options` as the program reports them, and sets a session to the chosen values.
 
     `asking` are the modes in which the program is known to ask.
     """
@@ -84,7 +84,7 @@ class SessionSettings:
         self._applied = -1
 
     async def apply(self, process: AgentProcess, session: str) -> None:
-        """Set the session to what was chosen since the last call."""
+        """Set the session to the values chosen since the last call."""
         if self._applied == self._options.version:
             return
         self._applied = self._options.version

@@ -120,7 +120,7 @@ class AgentProgram:
 class AgentProcess:
     """One running program and the connection to it.
 
-    It works in `folder`, or in an empty folder of its own. `handler` gets what the program asks.
+    It works in `folder`, or in an empty folder of its own. `handler` gets the program's requests.
     `shown` are paths that it sees also in a sandbox.
     """
 
@@ -238,7 +238,7 @@ class AgentProcess:
                 self._signal(signal.SIGTERM)
                 await _within(END_SECONDS, process.wait())
         finally:
-            self._signal(signal.SIGKILL)  # what the program left behind in its group
+            self._signal(signal.SIGKILL)  # remaining processes of its group
             if self._temporary is not None:
                 self._temporary.cleanup()
         if process is not None:
@@ -257,7 +257,7 @@ class AgentProcess:
         words = [self.program.path(env), *self.program.command[1:]]
         if before := await self._confined(Path(words[0])):
             words = [*before, *words]
-            env.pop("TMPDIR", None)  # what it names is not there
+            env.pop("TMPDIR", None)  # the named file is not there
         starting = start_task(self._execute(words, env), name=f"start of {self.program.name}")
         try:
             process = await asyncio.shield(starting)
@@ -358,7 +358,7 @@ def _exit(code: int) -> str:
 
 
 def _detail(error: RequestError) -> str:
-    """Return an error's message with what its data adds."""
+    """Return an error's message with the text of its data."""
     data = error.data
     if isinstance(data, dict):
         data = next((data[key] for key in ("details", "message", "error") if key in data), None)

@@ -71,7 +71,7 @@ MOST_CHARS: Final = 2_000_000
 """Characters of an answer; a longer one ends the run."""
 
 MOST_CALLS: Final = 5_000
-"""Tool calls of one run that are told apart."""
+"""Tool calls of one run that are distinguished."""
 
 MOST_PENDING: Final = 32
 """Permissions that may wait for an answer at the same time."""
@@ -120,7 +120,7 @@ class FloodError(Exception):
 
 
 class Run:
-    """One run: what the program has said, done and asked since its prompt.
+    """One run: the program's words, calls and requests since its prompt.
 
     Its reports go to the run in which it was created, whichever task handles the message.
     `failed` gets the exception of a callback that ends the run, such as that of a used-up budget.
@@ -174,7 +174,7 @@ class Run:
         return "".join(self._pieces)
 
     def take_follow_up(self) -> str:
-        """Return what the program has to be told before this run can end, if anything.
+        """Return the text for the program before this run can end, if anything.
 
         That is a call that a person wants made in another way; and, if it has ended its turn
         without a word because of a denial, that denial.
@@ -361,7 +361,7 @@ class Run:
             self._unclaimed.difference_update(call.terminals)
             self._asked.add(call.id)
             return
-        self._asked.add(call.id)  # so that it is told once
+        self._asked.add(call.id)  # so that it gets it once
         made = mapped(call, self._folder)
         self._own_ways += 1
         if self._own_ways == 1:
@@ -417,7 +417,7 @@ class Run:
         try:
             return await ask_about(self._callback, call.name, call.arguments, schema)
         except Exception as error:
-            self._fail(error)  # at once: it ends the run
+            self._fail(error)  # directly: it ends the run
             raise
 
     async def _call(self, tool: OfferedTool, arguments: dict[str, Any]) -> Any:
@@ -631,10 +631,10 @@ def usage_of(
 ) -> Usage | None:
     """Return the usage of a prompt from its result, or from the usage updates.
 
-    `cost_before` is what the session had cost, None if that is unknown.
+    `cost_before` is the earlier cost of the session, None if it is unknown.
 
     The protocol says that a result counts the whole session; programs count the turn. Without a
-    result's usage, the tokens in the context count as input: what was read at least once.
+    result's usage, the tokens in the context count as input: the text read at least once.
     """
     is_known = run.session_cost is not None and cost_before is not None
     cost = max((run.session_cost or 0.0) - (cost_before or 0.0), 0.0) if is_known else None
@@ -652,6 +652,6 @@ def usage_of(
     )
     usage = Usage(model, 1, read, written, cached, seconds, cost)
     apart = read + written + thought + cached + stored
-    if total == apart:  # the input is counted without what was cached, the output without thoughts
+    if total == apart:  # the input is counted without the cached part, the output without thoughts
         return replace(usage, input_tokens=read + cached + stored, output_tokens=written + thought)
     return usage

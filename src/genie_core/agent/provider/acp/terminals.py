@@ -81,7 +81,7 @@ class Terminal:
 
 
 def command_of(request: CreateTerminalRequest, folder: str) -> MappedCall:
-    """Return the call of `run_command` that does what the request says, with its variables.
+    """Return the call of `run_command` that the request describes, with its variables.
 
     A command without arguments of its own may be a line for a shell. Raises `ValueError`.
     """

@@ -1,8 +1,8 @@
 """Tool calls of an agent program as calls of our own tools, for rules and people to judge.
 
 A call becomes one of a built-in tool only if everything in its raw input is understood and agrees
-with what the program claims about it. Any other call is named after its kind, such as
-`acp_execute`, and shows the raw input as it is: its title is words of a model.
+with the program's claims about it. Any other call is named after its kind, such as `acp_execute`,
+and shows the raw input as it is: its title is words of a model.
 """
 
 import os
@@ -65,7 +65,7 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class KnownCall:
-    """What is known of a tool call, from all that the program has told of it."""
+    """The known parts of a tool call, from all that the program has told of it."""
 
     id: str
     title: str = ""
@@ -78,7 +78,7 @@ class KnownCall:
     terminals: tuple[str, ...] = ()
 
     def updated(self, update: ToolCall | ToolCallUpdate) -> "KnownCall":
-        """Add what an update tells; what it leaves out stays.
+        """Add the parts of an update; omitted ones stay.
 
         A permission request may leave out, for instance, the folder of a command.
         """

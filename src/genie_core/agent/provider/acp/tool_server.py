@@ -63,7 +63,10 @@ class OfferedTool:
         return self._parsed(arguments).model_dump(mode="json")
 
     async def __call__(self, arguments: Mapping[str, Any]) -> Any:
-        """Call the function. Raises `ValueError` if the arguments do not fit, and what it raises."""
+        """Call the function.
+
+        Raises `ValueError` if the arguments do not fit, and its exceptions.
+        """
         values = self._parsed(arguments)
         named = {name: getattr(values, name) for name in type(values).model_fields}
         return await self.function(**named)
@@ -125,7 +128,7 @@ class ToolServer:
 
     @property
     def files(self) -> list[Path]:
-        """What the relay consists of and connects to; empty while the server is closed."""
+        """The files of the relay and its socket; empty while the server is closed."""
         return [Path(self._folder), Path(relay.__file__)] if self._folder else []
 
     async def open(self) -> None:
@@ -151,7 +154,7 @@ class ToolServer:
             self._folder = ""
 
     def described(self) -> list[Any]:
-        """Return what a session is told of the server; nothing if it is closed."""
+        """Return the description of the server for a session; nothing if it is closed."""
         if self._server is None:
             return []
         words = ["-I", "-S", str(Path(relay.__file__)), self._socket]

@@ -10,7 +10,7 @@ from genie_core.privacy.redaction import hide_secrets
 log = logging.getLogger(__name__)
 
 LONGEST_LINE: Final = 16 * 1024 * 1024
-"""Bytes of one message. A longer one ends the connection: what it was is not known."""
+"""Bytes of one message. A longer one ends the connection: its kind is not known."""
 
 _CHUNK: Final = 256 * 1024
 _BATCH: Final = 64
@@ -23,7 +23,7 @@ _LOGGED_CHARS: Final = 200
 class LineTransport:
     """A transport for `acp.connection.Connection`, which handles messages only of the right form.
 
-    Lines that are no messages are skipped: programs print to standard output what belongs on
+    Lines that are no messages are skipped: programs print lines to standard output that belong on
     standard error. `problem` says why the connection was given up, if it was.
     """
 

@@ -45,10 +45,10 @@ class DefaultAgent(ProviderAgent[OpenAIHistory]):
     """Answers with any model that the SDK supports; every local tool call needs approval.
 
     The system prompt and the user's preferences are sent with each run but are not in the history:
-    changing them takes effect at once. `extra_instructions` are asked for more of them before each
-    run. `tools` are the SDK's, or plain coroutine functions. Tools that run at the provider need
-    no approval. An agent used as a tool is approved as one call and may have no local tools of its
-    own, since those would not be approved; for the same reason there are no `handoffs`. Further
+    changing them takes effect immediately. `extra_instructions` are asked for more of them before
+    each run. `tools` are the SDK's, or plain coroutine functions. Tools that run at the provider
+    need no approval. An agent used as a tool is approved as one call and may have no local tools of
+    its own, since those would not be approved; for the same reason there are no `handoffs`. Further
     keyword arguments are those of the SDK's `Agent`. `max_turns` limits the model's answers in one
     run.
 
@@ -63,8 +63,8 @@ class DefaultAgent(ProviderAgent[OpenAIHistory]):
     Runs are traced as the SDK is set up, by default to OpenAI if there is a key; `tracing=False`
     turns it off for this agent.
 
-    If a tool server is down, the run goes on without its tools and the model is told. If all
-    servers are down, the run fails.
+    If a tool server is down, the run goes on without its tools and tells the model. If all servers
+    are down, the run fails.
     """
 
     def __init__(
@@ -157,8 +157,8 @@ class DefaultAgent(ProviderAgent[OpenAIHistory]):
     def _traced(self) -> AbstractContextManager[Any]:
         """Return the context of a run.
 
-        One trace that is off covers everything below it, whatever the SDK's settings are. The
-        SDK's `trace` would warn of the one that a parent's run has begun.
+        One trace that is off covers everything below it, against the SDK's settings. The SDK's
+        `trace` would warn of the one that a parent's run has begun.
         """
         if self._tracing:
             return nullcontext()

@@ -78,7 +78,7 @@ class OpenAIApprovalGate:
     async def settled(self) -> None:
         """Wait a short time until cancelled calls have ended.
 
-        The SDK abandons them with whatever they have open.
+        The SDK abandons them with their open files.
         """
         for task in self._under_way:
             if not task.cancelling():
@@ -87,7 +87,10 @@ class OpenAIApprovalGate:
             await asyncio.wait(self._under_way, timeout=_GRACE_SECONDS)
 
     def explained(self, failure: ToolErrorFormatterArgs[Any]) -> str | None:
-        """Return the text that tells the model what a tool raised; the SDK gives no details."""
+        """Return the text that tells the model the exception of a tool.
+
+        The SDK gives no details.
+        """
         if failure.kind != "tool_exception" or failure.error is None:
             return None
         tool = self._tools.get(failure.tool_name)
@@ -132,7 +135,7 @@ class OpenAIApprovalGate:
         return gated
 
     async def _refusal(self, tool: FunctionTool, context: ToolContext[Any]) -> str | None:
-        """Return what the model reads instead of a result; None if the call is made."""
+        """Return the text for the model instead of a result; None if the call is made."""
         try:
             arguments = parsed(tool.name, context.tool_arguments)
             if isinstance(tool, PlainFunction):

@@ -46,7 +46,7 @@ def objections(schema: dict[str, Any], arguments: dict[str, Any]) -> str:
         faults = "; ".join(
             _located(error.absolute_path, error.message) for error in faults_in(arguments, schema)
         )
-    except Exception:  # noqa: BLE001 - whatever a server calls a schema
+    except Exception:  # noqa: BLE001 - a server's schema may be anything
         return ""
     return faults if len(faults) <= LONGEST else f"{faults[:LONGEST]}…"
 

@@ -37,8 +37,8 @@ _FIXED = "The user changed the arguments, which this tool does not allow. It was
 class BuiltinToolGate:
     """Makes calls of such tools wait for `ask`, with each tool's own mechanism.
 
-    Their arguments can't be replaced: a call with edited arguments is not made, and the model is
-    told.
+    Their arguments can't be replaced: a call with edited arguments is not made, and the model gets
+    the reason.
     """
 
     ask: AskFn

@@ -37,7 +37,7 @@ from genie_core.privacy.redaction import hide_secrets
 
 log = logging.getLogger(__name__)
 
-_UNKNOWN: Final = 500  # what an error in the midst of a stream counts as
+_UNKNOWN: Final = 500  # the kind of an error in the midst of a stream
 
 
 class EmptyAnswer(ModelBehaviorError):

@@ -48,7 +48,7 @@ class OpenAIHistory:
     As JSON this is the list of items. A journal has one item per line, so that both are restored
     alike, and lines that record how many of the oldest items were dropped. Instructions are not
     included: each run has its own. Every call has a result and all reasoning a consequence, since
-    providers refuse a conversation otherwise. Nothing depends on what a service has stored.
+    providers refuse a conversation otherwise. Nothing depends on the storage of a service.
     """
 
     def __init__(self) -> None:
@@ -113,7 +113,7 @@ def shortened(items: Sequence[Item], turns: int, summary: str) -> list[Item]:
 
 
 def entries_of(items: Sequence[Item], turns: int) -> Iterator[str]:
-    """Yield what was asked, called and answered in the oldest turns; see `Compaction`."""
+    """Yield the requests, calls and answers of the oldest turns; see `Compaction`."""
     for item in items[: len(items) - len(without_turns(items, turns))]:
         if text := _entry(item):
             yield text

@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class ServerTools:
-    """The tools for a run, and what the model must know about unavailable ones.
+    """The tools for a run, and the notes for the model about unavailable ones.
 
     `late` are servers, with their listings, that the run does not wait for any more.
     """
@@ -136,8 +136,8 @@ class _ToolServer:
     async def listing(self, agent: Agent[Any]) -> "Task[list[Tool]]":
         """Return the task that lists the tools, done unless the server's patience is over.
 
-        It goes on behind a run that does not wait for it, and serves the next one. Raises what
-        kept the server from starting.
+        It goes on behind a run that does not wait for it, and serves the next one. Raises the
+        failure of the server's start.
         """
         patience = self._watch.patience
         if patience is None:
@@ -207,7 +207,7 @@ class _ToolServer:
         if self._connection is not None:
             try:
                 return await self._listed(agent, self._connection)
-            except Exception as error:  # noqa: BLE001 - whatever it is, a new connection is due
+            except Exception as error:  # noqa: BLE001 - any failure needs a new connection
                 log.info("connecting again to tool server %s: %s", shown(self.name), reason(error))
                 self._abandon()
         if self._former:
@@ -219,7 +219,7 @@ class _ToolServer:
     async def _listed(self, agent: Agent[Any], connection: "_Connection") -> list[Tool]:
         await connection.opened()
         if (forget := getattr(self._server, "invalidate_tools_cache", None)) is not None:
-            forget()  # what a dead server once had would be offered
+            forget()  # tools of a dead server would be offered
         config: MCPConfig = {"failure_error_function": self._explained, **agent.mcp_config}
         alone = agent.clone(mcp_servers=[self._server], mcp_config=config)
         return await alone.get_mcp_tools(RunContextWrapper(None))

@@ -72,8 +72,8 @@ class DefaultAgent(ProviderAgent[PydanticHistory]):
     """Answers with any model that pydantic-ai supports; every tool call needs approval.
 
     The system prompt and the user's preferences are sent with each run but are not in the history:
-    changing them takes effect at once. `extra_instructions` are asked for more of them before each
-    run. `builtin_tools`, also named `native_tools`, run at the provider and need no approval.
+    changing them takes effect immediately. `extra_instructions` are asked for more of them before
+    each run. `builtin_tools`, also named `native_tools`, run at the provider and need no approval.
     `capabilities` are pydantic-ai's. `max_turns` limits the model's answers in one run.
 
     A model may be silent for `STALL_TIMEOUT` seconds in each attempt, unless `model_settings` or
@@ -84,7 +84,7 @@ class DefaultAgent(ProviderAgent[PydanticHistory]):
     The oldest turns of a conversation that exceeds the model's window are left out; with a
     `compaction`, a summary replaces them in time.
 
-    If a toolset's server is down, the run goes on without its tools and the model is told. If all
+    If a toolset's server is down, the run goes on without its tools and tells the model. If all
     toolsets are down, the run fails.
     """
 
@@ -195,14 +195,15 @@ class DefaultAgent(ProviderAgent[PydanticHistory]):
                 try:
                     await servers.aclose()
                 except Exception:
-                    # The run is over; what did not close is opened anew for the next one.
+                    # The run is over; the parts that did not close are opened again for the next
+                    # one.
                     log.warning("an agent's model or tools did not close cleanly", exc_info=True)
 
 
 def _unfinished(
     fork: Fork, messages: list[ModelMessage], error: BaseException, begun: str
 ) -> list[ModelMessage] | None:
-    """Return what was said and done, unless there is nothing or it made the model refuse.
+    """Return the words and calls, unless there is nothing or it made the model refuse.
 
     `begun` is the text of an interrupted response, which people have read.
     """

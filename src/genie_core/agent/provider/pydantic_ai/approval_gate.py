@@ -41,7 +41,7 @@ _PASSED_ON: Final = (CallDeferred, ApprovalRequired, RunCancelled, ToolExited)
 
 @dataclass
 class ApprovalGate(AbstractCapability[Any]):
-    """Makes each tool call of a run wait for `ask`, whatever its toolset.
+    """Makes each tool call of a run wait for `ask`, of any toolset.
 
     Tools that a provider runs are not asked for.
     """

@@ -8,7 +8,7 @@ from genie_core.agent.provider.files import Family, File, described, read_file
 from genie_core.message import Attachment
 
 READABLE: Final[tuple[Family, ...]] = ("image", "audio", "video", "text", "pdf")
-"""What pydantic-ai can send; the provider decides whether the model reads it."""
+"""The files that pydantic-ai can send; the provider decides whether the model reads it."""
 
 
 async def prompt_with(query: str, attachments: list[Attachment]) -> str | list[UserContent]:

@@ -74,7 +74,7 @@ class PydanticHistory:
     def forget(self, turns: int, summary: str = "") -> None:
         """Drop the oldest turns, or replace them by a summary.
 
-        The journal then restarts with what is kept, in one line.
+        The journal then restarts with the kept part, in one line.
         """
         if turns:
             self._cuts += 1

@@ -47,7 +47,10 @@ def current_name(name: str) -> str:
 
 
 def _unready(name: str, words: str) -> ModelFailed:
-    """Say what a model lacks; pydantic-ai's own text goes on to advertise its test model."""
+    """Name the missing package of a model.
+
+    Pydantic-ai's own text goes on to advertise its test model.
+    """
     provider, colon, _ = name.partition(":")
     asked = ModelRequestInfo(name, "", provider if colon else "")
     if variables := _VARIABLE.findall(words):

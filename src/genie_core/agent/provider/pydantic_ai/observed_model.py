@@ -295,7 +295,7 @@ def without_turns(
 
 
 def entries_of(messages: Sequence[ModelMessage], turns: int) -> Iterator[str]:
-    """Yield what was asked, called and answered in the oldest turns; see `Compaction`."""
+    """Yield the requests, calls and answers of the oldest turns; see `Compaction`."""
     starts = _starts(messages)
     end = starts[turns] if turns < len(starts) else len(messages)
     for message in messages[:end]:

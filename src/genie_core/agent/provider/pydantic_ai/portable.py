@@ -11,8 +11,8 @@ _SENDS_IDS: Final = "openai_send_reasoning_ids"
 def portable(model: Model, settings: ModelSettings | None) -> ModelSettings | None:
     """Send no ids of a service's stored items, unless that is set explicitly.
 
-    OpenAI forgets stored items, or is told not to store them, and refuses a conversation that
-    refers to one for good. The reasoning itself is sent encrypted.
+    OpenAI forgets stored items, or stores none on request, and refuses a conversation that refers
+    to one for good. The reasoning itself is sent encrypted.
     """
     if _SENDS_IDS in {*(model.settings or ()), *(settings or ())}:
         return settings

@@ -101,7 +101,7 @@ class DefaultGroupReasoner(GroupReasoner):
         return {"agent": to_json(self._history), "processed": self._processed}
 
     def get_new_messages(self) -> list[Any]:
-        """Return what was added since the last call, for the journal."""
+        """Return the additions since the last call, for the journal."""
         lines, self._unsaved = self._unsaved, []
         return lines
 

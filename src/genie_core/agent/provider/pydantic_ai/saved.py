@@ -20,7 +20,9 @@ def to_json(messages: Sequence[ModelMessage]) -> list[Any]:
 
 
 def from_json(values: Sequence[Any]) -> list[ModelMessage]:
-    """Convert JSON values to messages; raises `ValueError` with what this version does not know.
+    """Convert JSON values to messages.
+
+    Raises `ValueError` that names parts unknown to this version.
 
     The agent's own prompts are left out: each run has its own. A message with nothing else comes
     back without parts, so that the number of messages stays the same.

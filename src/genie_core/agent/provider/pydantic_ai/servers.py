@@ -61,7 +61,7 @@ class Health:
 
 @dataclass
 class ToleratedServer(WrapperToolset[Any]):
-    """A toolset whose server may be down: it has no tools then, and the model is told why.
+    """A toolset whose server may be down: it has no tools then, and the model gets the reason.
 
     A server that was down is tried again when the toolset is next opened, at the next run unless
     `watch` pauses it. One that stops meanwhile is out for the rest of the run.
@@ -105,7 +105,7 @@ class ToleratedServer(WrapperToolset[Any]):
         try:
             async with asyncio.timeout(START_TIMEOUT) as limit:
                 await self._open()
-        except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on without
+        except Exception as error:  # noqa: BLE001 - the run goes on without it
             self._went_out(late(START_TIMEOUT) if limit.expired() else error)
             return False
         except BaseException:
@@ -183,7 +183,7 @@ class ToleratedServer(WrapperToolset[Any]):
             async with asyncio.timeout(CLOSE_TIMEOUT):
                 await self.wrapped.__aexit__(None, None, None)
         except Exception:
-            # No run uses it any more; a server that died is started anew for the next run.
+            # No run uses it any more; a server that died is started again for the next run.
             log.warning("tool server %s did not close cleanly", shown(self.name), exc_info=True)
 
     def give_up(self, error: Exception) -> None:

@@ -30,8 +30,7 @@ class StructuredOutputAnywhere(WrapperModel):
     ) -> ModelResponse:
         """Forward the request and return the JSON.
 
-        Raises `ModelFailed` for a response that the length limit ended: what is in it may be a
-        draft.
+        Raises `ModelFailed` for a response that the length limit ended: its content may be a draft.
         """
         within_reach = self._within_reach(model_request_parameters)
         response = await self.wrapped.request(messages, model_settings, within_reach)

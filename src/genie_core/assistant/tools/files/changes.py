@@ -1,4 +1,4 @@
-"""What tools change in files, kept so that a person can undo it.
+"""The changes of tools in files, kept so that a person can undo it.
 
 The folder has `changes.jsonl`, which is only appended to, and the earlier contents of files, each
 under its SHA-256. The last line about a change counts. All is private to the owner.
@@ -97,7 +97,9 @@ class FileChanges:
 
     @contextmanager
     def kept(self, workspace: Workspace, replaced: Sequence[Replaced]) -> Iterator[None]:
-        """Keep what files have, while the block changes them. If the block fails, nothing changed.
+        """Keep the contents of files, while the block changes them.
+
+        If the block fails, nothing changed.
 
         Raises:
             AccessRefused: it can't be kept; the block does not run.
@@ -142,7 +144,7 @@ class FileChanges:
             return UndoPlan(last.number, name, last.at, "\n".join(diffs), created == len(changes))
 
     def undo(self, workspace: Workspace | None, number: int) -> None:
-        """Bring back what files had before a call, or remove them if there were none.
+        """Bring back the contents of files before a call, or remove them if there were none.
 
         Raises:
             UndoRefused: nothing has changed, or, if the system fails, not all of the files.

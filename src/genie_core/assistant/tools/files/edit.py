@@ -167,7 +167,7 @@ def _unchanged(workspace: Workspace, file: Path) -> Change:
 def _edited(
     workspace: Workspace, change: Change, old: str, new: str, *, everywhere: bool
 ) -> Change:
-    """Replace `old` in what a change writes. Raises `AccessRefused`."""
+    """Replace `old` in the text of a change. Raises `AccessRefused`."""
     name, text = workspace.name(change.file), change.after or ""
     if not old:
         raise AccessRefused("old is empty; use write_file to create a file")
@@ -212,7 +212,7 @@ EDIT_TOOLS: Final = ("write_file", "edit_file", "edit_files", "move_file", "dele
 class Edits:
     """The tools that change files of one workspace. They answer refusals with a sentence.
 
-    A cancelled call may still complete, but never partially. `changes` keeps what a file had
+    A cancelled call may still complete, but never partially. `changes` keeps the content of a file
     before; a change that can't be kept is refused.
     """
 
@@ -324,13 +324,13 @@ class Edits:
             self.workspace.write_bytes(change.file, content, replace=replace_it)
 
     def _restore(self, change: Change) -> None:
-        """Write what a file of several had, as another of them could not be written."""
+        """Write the earlier content of a file of several, as another of them could not be written."""
         if change.original is not None:
             self.workspace.write_bytes(change.file, change.original, replace=True)
 
 
 def _told(workspace: Workspace, changes: Sequence[Change]) -> str:
-    """Say what was changed."""
+    """Describe the change."""
     if len(changes) > 1:
         diff = fenced(diff_of(workspace, changes).split("\n")[2:])
         return "\n".join([f"Changed {counted(len(changes), 'file')}:", *diff])

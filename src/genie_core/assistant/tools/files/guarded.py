@@ -74,7 +74,7 @@ def _found_at(workspace: Workspace, _time: int) -> GuardedFiles:
 
 
 def recent_guarded(workspace: Workspace) -> GuardedFiles:
-    """Return what `find_guarded` finds, or found within the last second."""
+    """Return the result of `find_guarded`, or the one found within the last second."""
     return _found_at(workspace, int(monotonic()))
 
 
@@ -122,7 +122,7 @@ class _Search:
         return self._finish()
 
     def _enters(self, entry: "os.DirEntry[str]", generated: bool) -> bool:  # noqa: FBT001 - of the walk
-        """Note what rules say of an entry; return whether to look into it."""
+        """Note the verdict of rules about an entry; return whether to look into it."""
         path, key = entry.path, entry.path[self._root_length :]
         if entry.is_symlink():
             self._note_link(path)
@@ -173,7 +173,7 @@ class _Search:
                 self._found.links[Path(path)] = real
 
     def _finish(self) -> GuardedFiles:
-        """Add other hard links, and leave out what is in a folder that is there."""
+        """Add other hard links, and leave out entries of a folder that is there."""
         for inode, path, found in self._denied:
             for alias in map(Path, self._files.get(inode, ())):
                 found.append(alias)

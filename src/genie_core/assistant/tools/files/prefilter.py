@@ -72,7 +72,7 @@ def _parts(runs: list[str], ignore_case: bool) -> list[str]:  # noqa: FBT001 - a
 
 
 def literal_of_text(folded: str) -> Literal:
-    """Return what a line has that contains a case-folded text, whatever its case."""
+    """Return the bytes of every line that contains a case-folded text, in any case."""
     if not folded.isascii():
         return Literal()
     return Literal(folded, ignore_case=True, others=FOLDING_TO_ASCII)

@@ -163,9 +163,9 @@ class _Reader:
 class Walk:
     """One pass through the files below `start`, or `start` itself if it is a file.
 
-    Skips what Git ignores, caches and installed packages, and hidden files that projects don't
-    usually have, unless they are `start` or below such a `start`. Does not follow links. `notes`
-    reports afterwards what was not read, and why.
+    Skips files that Git ignores, caches and installed packages, and hidden files that projects
+    don't usually have, unless they are `start` or below such a `start`. Does not follow links.
+    `notes` reports the unread files afterwards, and why.
     """
 
     def __init__(self, workspace: Workspace, start: Path) -> None:

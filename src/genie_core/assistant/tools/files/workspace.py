@@ -55,7 +55,7 @@ CLOSED_NAMES: Final = (
     ),
     *(".*_history", ".mozilla", ".thunderbird"),
 )
-"""Hidden names that tools never use, nor what is below: credentials, and what Git runs."""
+"""Hidden names that tools never use, nor anything below: credentials, and programs of Git."""
 
 PROJECT_NAMES: Final = (
     *(".github", ".gitlab", ".gitlab-ci.yml", ".gitignore", ".gitattributes", ".gitmodules"),
@@ -112,7 +112,10 @@ class AccessRefused(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """A folder whose contents may be used, save for what `is_closed`. `root` is absolute and free of links."""
+    """A folder whose contents may be used, save for those that are `is_closed`.
+
+    `root` is absolute and free of links.
+    """
 
     root: Path
     rules: PathRules = PathRules()
@@ -255,7 +258,7 @@ class Workspace:
 
     @staticmethod
     def is_closed(key: str) -> bool:
-        """Whether a file is hidden and may hold credentials or what Git runs."""
+        """Whether a file is hidden and may hold credentials or programs of Git."""
         hidden = hidden_parts(key)
         names = [key, *hidden] if hidden else []
         return any(_is_named(part, CLOSED_NAMES) for part in hidden) or any(
@@ -299,7 +302,7 @@ def hidden_parts(key: str) -> list[str]:
 
 
 def is_unlisted(key: str) -> bool:
-    """Whether a path is hidden beyond what projects usually keep in hidden files."""
+    """Whether a path is hidden beyond the usual hidden files of projects."""
     return not all(_is_named(part, _LISTED) for part in hidden_parts(key))
 
 

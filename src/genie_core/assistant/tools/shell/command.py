@@ -91,7 +91,7 @@ class Commands:
         return _report(words[0], outcome, allowed, notes)
 
     async def read_job(self, job: int = 0) -> str:
-        """Return what a command in the background has printed since it was last read.
+        """Return the output of a command in the background since it was last read.
 
         Args:
             job: Its number; 0 lists all jobs.
@@ -191,7 +191,7 @@ class Commands:
         return _Box(wrapper, tuple(map(self.workspace.name, denied.private)))
 
     def _notes(self, box: "_Box") -> str:
-        """Say what a command that failed did not get."""
+        """Name the access that a failed command did not get."""
         offline = " It ran in a sandbox without network." if not self.sandbox.network else ""
         private = f" Empty there as private: {some([*box.private])}." if box.private else ""
         return offline + private if box.wrapper else ""

@@ -31,7 +31,7 @@ Work: TypeAlias = Callable[[Callable[[bytes], None]], Coroutine[Any, Any, Outcom
 
 
 class Job:
-    """One command in the background. It keeps what it printed since it was last read, bounded."""
+    """One command in the background. It keeps the output since the last reading, bounded."""
 
     def __init__(self, number: int, command: str, work: Work, limit: int) -> None:
         self.number = number
@@ -70,7 +70,7 @@ class Job:
         return JobInfo(self.number, self.command, self.started, self.is_running, self.state, last)
 
     def take(self) -> Clip:
-        """Return what was printed since the last call."""
+        """Return the output since the last call."""
         with self._lock:
             taken, self._unread = self._unread, Clip(self._limit)
         return taken

@@ -82,7 +82,7 @@ class Denied(NamedTuple):
 
 
 def find_denied(workspace: Workspace, settings: Sandbox, shown: Iterable[Path] = ()) -> Denied:
-    """Find what a confined program does not get in a workspace.
+    """Find the files of a workspace that a confined program does not get.
 
     Private files that are `shown`, or readable by the settings, it gets. Raises `AccessRefused` if
     the rules deny too many files.
@@ -106,7 +106,7 @@ class _Place(NamedTuple):
 
 
 def describe_sandbox(settings: Sandbox) -> str:
-    """Say in one line what confines commands with these settings.
+    """Describe in one line the sandbox of commands with these settings.
 
     Quick after the first call of the process, which `build_assistant` makes; that one starts a
     program and waits for it.
@@ -139,8 +139,8 @@ def sandbox_command(
 ) -> list[str]:
     """Return the words to put before a command; none without a sandbox.
 
-    The program starts in `folder` and may write `workspace`, which is free of links, but for what is
-    `denied`. `shown` stays visible. Blocks; the first call starts a program. Raises
+    The program starts in `folder` and may write `workspace`, which is free of links, but for the
+    `denied` files. `shown` stays visible. Blocks; the first call starts a program. Raises
     `SandboxUnavailable`.
     """
     backend = _backend(settings)
@@ -163,7 +163,7 @@ def _backend(settings: Sandbox) -> SandboxBackend:
 
 @cache
 def find_backend() -> SandboxBackend:
-    """Find what confines programs on this machine, by trying it. Blocks at the first call."""
+    """Find the sandbox of this machine, by trying it. Blocks at the first call."""
     if sys.platform == "darwin":
         backend = SandboxBackend("seatbelt", program=_SEATBELT)
         if not os.access(_SEATBELT, os.X_OK):
@@ -208,14 +208,14 @@ def _problem(command: Sequence[str]) -> str:
     return visible_line(last[:200]) or f"it ended with {tried.returncode}"
 
 
-# What is seen
+# Visible places
 
 
 def _places(settings: Sandbox, workspace: Path | None, shown: Sequence[Path]) -> dict[Path, _Place]:
-    """Return what is seen of each place; a deeper place counts before those around it.
+    """Return the visible part of each place; a deeper place counts before those around it.
 
-    A path that a confined program could replace by a link is not followed: what lies in a writable
-    folder is visible with it.
+    A path that a confined program could replace by a link is not followed: the files of a writable
+    folder are visible with it.
     """
     written = [] if workspace is None else [workspace]
     for path in sorted(settings.writable, key=_depth):
@@ -248,7 +248,7 @@ def _denied_places(denied: Denied) -> dict[Path, _Place]:
 
 @cache
 def _covers() -> Path:
-    """Return the folder with what covers denied files and folders, removed when this process ends."""
+    """Return the folder with the covers of denied files, removed when this process ends."""
     folder = Path(_temporary_folder().name).resolve()
     (folder / "folder").mkdir(mode=0)
     for name, mode in (("file", 0), ("empty", 0o444)):
@@ -272,7 +272,7 @@ def _hidden(settings: Sandbox) -> Iterator[Path]:
 
 
 def _programs() -> Iterator[Path]:
-    """Yield what programs consist of, existing or not."""
+    """Yield the places of programs, existing or not."""
     yield from (Path(sys.prefix), Path(sys.base_prefix), Path(sys.executable).parent)
     yield Path("/etc/resolv.conf")
     for entry in os.get_exec_path():
@@ -389,7 +389,7 @@ def _seatbelt(program: str, places: dict[Path, _Place], *, network: bool) -> lis
 
 @cache
 def _temporary_folder() -> "tempfile.TemporaryDirectory[str]":
-    """A folder for what confined programs need, removed when this process ends."""
+    """A folder for the needs of confined programs, removed when this process ends."""
     return tempfile.TemporaryDirectory(prefix="genie-commands-")
 
 

@@ -8,7 +8,7 @@ outcome to the socket as JSON. On systems other than Linux, which can't adopt or
 that left the command's session survive.
 
 It is two processes: a guard, and its child that does this work. If the command kills or stops the
-child, the guard adopts what is left and ends it.
+child, the guard adopts the remaining processes and ends them.
 
 Tool servers run under it, too, with `-` for the folder: they keep its folder, and its standard input,
 output and error, and are ended when the input closes. There is no guard and no report.
@@ -172,7 +172,7 @@ def _sweep(child: "subprocess.Popen[bytes]") -> int:
 
 
 def _end_children() -> set[int]:
-    """Kill the children and what they leave behind; return those that were alive."""
+    """Kill the children and their remaining processes; return those that were alive."""
     ended: set[int] = set()
     while True:
         for pid in _living_children():

@@ -59,7 +59,7 @@ class _Page:
 
 
 async def look_up(name: str, port: int) -> list[str]:
-    """Resolve a host name. Cancelling returns at once, however long the system call takes."""
+    """Resolve a host name. Cancelling returns immediately, however long the system call takes."""
     find = partial(socket.getaddrinfo, name, port, type=socket.SOCK_STREAM)
     found = await off_loop(find, "genie-lookup")
     return list(dict.fromkeys(str(address[0]) for *_, address in found))
