@@ -1,14 +1,18 @@
-"""Interpret a person's answer to a tool call, and word it for the model."""
+"""Word for the model why a tool call has no result: a person's answer, or a failure."""
 
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from genie_core.agent.approval import Verdict
-from genie_core.errors import GenieError
+from genie_core.errors import GenieError, public_summary, summary, tool_failure
 from genie_core.privacy.redaction import mask_known
+from genie_core.runtime.progress import note
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
+
+log = logging.getLogger(__name__)
 
 _DENIED: Final = "The user did not allow this tool call."
 _NOT_RUN: Final = "This tool call was not run"
@@ -40,3 +44,11 @@ def denial(verdict: Verdict) -> str:
     if not verdict.reason:
         return _DENIED
     return f"{_DENIED} Reason given: {mask_known(verdict.reason)}"
+
+
+def failed(tool: str, error: Exception) -> str:
+    """Report an exception of a tool; returns the text that the model reads instead of a result."""
+    if not isinstance(error, GenieError):
+        log.warning("tool %s raised", tool, exc_info=error)
+    note(f"{tool}: {public_summary(error)}", f"{tool}: {summary(error)}")
+    return tool_failure(error)

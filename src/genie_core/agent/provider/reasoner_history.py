@@ -1,7 +1,9 @@
-"""The history of a reasoner that runs on a model: how it is saved, and how much of it is used."""
+"""The history of a reasoner: how it is saved, and how much of it is used."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Generic, TypeVar
+
+from genie_core.reasoner.base import GroupReasoner
 
 MAX_TURNS: Final = 60
 MIN_TURNS: Final = 30
@@ -12,6 +14,48 @@ the prompt.
 """
 
 M = TypeVar("M")
+
+
+class RememberingReasoner(GroupReasoner, Generic[M]):
+    """A reasoner that keeps its latest turns, as messages of pydantic-ai or as their JSON."""
+
+    def __init__(self) -> None:
+        self._history: list[M] = []
+        self._processed = 0
+        self._unsaved: list[dict[str, Any]] = []
+
+    @property
+    def processed(self) -> int:
+        return self._processed
+
+    def get_serialized(self) -> Any:
+        """Return the conversation with the model and the number of processed messages."""
+        return {"agent": self._to_json(self._history), "processed": self._processed}
+
+    def get_new_messages(self) -> list[Any]:
+        lines, self._unsaved = self._unsaved, []
+        return lines
+
+    def set_serialized(self, serialized: Any) -> None:
+        """Restore a state or journal lines, also in group-sense's own form.
+
+        Raises `ValueError` and changes nothing if it is neither.
+        """
+        values, processed = read_history(serialized)
+        self._history, self._processed, self._unsaved = self._from_json(values), processed, []
+
+    def _remember(self, history: list[M], turn: Sequence[M], messages: int) -> None:
+        """Keep a history that ends with a new turn, which has processed so many messages."""
+        self._history = history
+        self._processed += messages
+        added = self._to_json(turn)
+        self._unsaved.append({"messages": added, "processed": self._processed})
+
+    def _to_json(self, messages: Sequence[M]) -> list[Any]:
+        return list(messages)
+
+    def _from_json(self, values: list[Any]) -> list[M]:
+        return values
 
 
 def read_history(serialized: Any) -> tuple[list[Any], int]:

@@ -1,7 +1,6 @@
 """The offline helper's tool calls: described, approved and checked as those of a model are."""
 
 import inspect
-import logging
 import re
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal, get_type_hints
@@ -10,13 +9,10 @@ import msgspec
 
 from genie_core.agent.approval import ApprovalCallback, ask_about, described
 from genie_core.agent.base import AsyncTool
-from genie_core.agent.provider.approval_answer import InvalidArgumentsError, denial
+from genie_core.agent.provider.approval_answer import InvalidArgumentsError, denial, failed
 from genie_core.agent.provider.masking import masked
 from genie_core.assistant.offline.requests import PlannedCall
-from genie_core.errors import GenieError, public_summary, summary, tool_failure
-from genie_core.runtime.progress import doing, note
-
-log = logging.getLogger(__name__)
+from genie_core.runtime.progress import doing
 
 _ARGUMENT: Final = re.compile(r"^    (\w+): (.*(?:\n        .*)*)$", re.MULTILINE)
 
@@ -41,11 +37,8 @@ async def call_tool(tool: AsyncTool, call: PlannedCall, ask: ApprovalCallback) -
         arguments = _checked(tool, call.args if verdict.arguments is None else verdict.arguments)
         doing("calling", name)
         return CallResult(name, masked(await tool(**arguments)))
-    except Exception as error:
-        if not isinstance(error, GenieError):
-            log.warning("tool %s raised", name, exc_info=True)
-        note(f"{name}: {public_summary(error)}", f"{name}: {summary(error)}")
-        return CallResult(name, tool_failure(error), "failed")
+    except Exception as error:  # noqa: BLE001 - reported, and the result
+        return CallResult(name, failed(name, error), "failed")
 
 
 def schema_of(tool: AsyncTool) -> dict[str, Any]:

@@ -2,17 +2,17 @@
 
 import re
 from collections.abc import Collection
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-from genie_core.agent.provider.reasoner_history import latest_turns, read_history
+from genie_core.agent.provider.reasoner_history import RememberingReasoner, latest_turns
 from genie_core.agent.provider.reasoner_prompt import reasoner_prompt
 from genie_core.assistant.offline import messages
 from genie_core.assistant.offline.requests import plain_request
 from genie_core.assistant.reasoners.mention import mentioned, mentions_someone_else, without_mention
 from genie_core.message import SYSTEM, Message
-from genie_core.reasoner import GroupReasoner, Response
+from genie_core.reasoner import Response
 from genie_core.reasoner.decision import decision
 from genie_core.runtime.progress import doing
 
@@ -21,7 +21,7 @@ _BY_NAME: Final = re.compile(
 )
 
 
-class OfflineReasoner(GroupReasoner):
+class OfflineReasoner(RememberingReasoner[messages.ModelMessage]):
     """Decides by rules about the last message.
 
     `tools` are the tools of the owner's agent, so that no request is accepted that would then be
@@ -30,26 +30,8 @@ class OfflineReasoner(GroupReasoner):
     """
 
     def __init__(self, tools: Collection[str]) -> None:
+        super().__init__()
         self._tools = frozenset(tools)
-        self._messages: list[messages.ModelMessage] = []
-        self._processed = 0
-        self._unsaved: list[dict[str, Any]] = []
-
-    @property
-    def processed(self) -> int:
-        return self._processed
-
-    def get_serialized(self) -> Any:
-        return {"agent": list(self._messages), "processed": self._processed}
-
-    def get_new_messages(self) -> list[Any]:
-        lines, self._unsaved = self._unsaved, []
-        return lines
-
-    def set_serialized(self, serialized: Any) -> None:
-        """Restore a state or journal lines; raises `ValueError` and changes nothing otherwise."""
-        kept, processed = read_history(serialized)
-        self._messages, self._processed, self._unsaved = kept, processed, []
 
     async def run(self, updates: list[Message]) -> Response:
         if not updates:
@@ -60,9 +42,8 @@ class OfflineReasoner(GroupReasoner):
             messages.request("user-prompt", reasoner_prompt(updates, self._processed)),
             messages.response("text", content=msgspec.json.encode(response).decode()),
         ]
-        self._processed += len(updates)
-        self._unsaved.append({"messages": turn, "processed": self._processed})
-        self._messages = [*latest_turns(self._messages, messages.is_prompt), *turn]
+        kept = latest_turns(self._history, messages.is_prompt)
+        self._remember([*kept, *turn], turn, len(updates))
         return response
 
 

@@ -57,7 +57,7 @@ from genie_core.agent.provider.acp.tool_calls import (
     relative_path,
 )
 from genie_core.agent.provider.acp.tool_server import OfferedTool, is_offered, tool_meant
-from genie_core.agent.provider.approval_answer import denial
+from genie_core.agent.provider.approval_answer import denial, failed
 from genie_core.agent.provider.progress_reporter import ProgressReporter
 from genie_core.errors import GenieError, ToolExited, public_summary, summary, tool_failure
 from genie_core.privacy.redaction import hide_secrets
@@ -432,12 +432,7 @@ class Run:
         try:
             return await tool(wanted.arguments if verdict.arguments is None else verdict.arguments)
         except Exception as error:
-            log.warning("tool %s raised", tool.name, exc_info=True)
-            note(
-                _line(f"{tool.name}: {public_summary(error)}"),
-                _line(f"{tool.name}: {summary(error)}"),
-            )
-            raise RequestError(-32603, tool_failure(error)) from error
+            raise RequestError(-32603, failed(tool.name, error)) from error
         except (SystemExit, KeyboardInterrupt) as error:
             exited = ToolExited(tool.name, error)
             self._fail(exited)

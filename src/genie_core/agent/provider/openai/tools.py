@@ -1,7 +1,6 @@
 """Create tools from coroutine functions."""
 
 import json
-import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -23,13 +22,10 @@ from agents.tool_context import ToolContext
 from pydantic import BaseModel, ValidationError
 
 from genie_core.agent.base import AsyncTool
-from genie_core.agent.provider.approval_answer import complaints
+from genie_core.agent.provider.approval_answer import complaints, failed
 from genie_core.agent.provider.openai.arguments import UnfitArguments
-from genie_core.errors import InvalidSetting, public_summary, summary, tool_failure
-from genie_core.runtime.progress import note
+from genie_core.errors import InvalidSetting
 from genie_core.runtime.threads import off_loop
-
-log = logging.getLogger(__name__)
 
 
 def tools_from(tools: Iterable[Tool | AsyncTool]) -> list[Tool]:
@@ -118,10 +114,8 @@ def _function_tool(function: AsyncTool) -> PlainFunction:
             return await _called(function, positional, named)
         except ValidationError as error:
             return f"Error: the arguments do not fit {schema.name}: {complaints(error)}"
-        except Exception as error:
-            log.warning("tool %s raised", schema.name, exc_info=True)
-            note(f"{schema.name}: {public_summary(error)}", f"{schema.name}: {summary(error)}")
-            return f"Error: {tool_failure(error)}"
+        except Exception as error:  # noqa: BLE001 - reported, and the result
+            return f"Error: {failed(schema.name, error)}"
 
     return PlainFunction(
         name=schema.name,

@@ -1,7 +1,6 @@
 """Ask a person before every tool call."""
 
 import inspect
-import logging
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -25,15 +24,14 @@ from genie_core.agent.provider.approval_answer import (
     InvalidArgumentsError,
     complaints,
     denial,
+    failed,
 )
 from genie_core.agent.provider.masking import masked
 from genie_core.agent.provider.progress_reporter import CallReporter
 from genie_core.agent.provider.pydantic_ai.servers import ServerOut
-from genie_core.errors import GenieError, ToolExited, public_summary, summary, tool_failure
+from genie_core.errors import ToolExited
 from genie_core.privacy.redaction import mask_known
 from genie_core.runtime.progress import note
-
-log = logging.getLogger(__name__)
 
 _PASSED_ON: Final = (CallDeferred, ApprovalRequired, RunCancelled, ToolExited)
 """Exceptions that end the run; failures of agents that a tool runs do not."""
@@ -97,13 +95,8 @@ class _GatedToolset(WrapperToolset[Any]):
             raise kind(said) from error
         except _PASSED_ON:
             raise
-        except GenieError as error:  # such as an unknown subagent: for the model to put right
-            note(f"{name}: {tool_failure(error)}", f"{name}: {summary(error)}")
-            raise ToolFailed(tool_failure(error)) from error
         except Exception as error:
-            log.warning("tool %s raised", name, exc_info=True)
-            note(f"{name}: {public_summary(error)}", f"{name}: {summary(error)}")
-            raise ToolFailed(tool_failure(error)) from error
+            raise ToolFailed(failed(name, error)) from error
 
 
 def _masked(result: Any) -> Any:

@@ -1,5 +1,6 @@
 """A reasoner on group-sense."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import group_sense  # type: ignore[import-untyped]  # it ships no type information
@@ -17,11 +18,11 @@ from genie_core.agent.provider.pydantic_ai.observed_model import ObservedModel, 
 from genie_core.agent.provider.pydantic_ai.portable import portable
 from genie_core.agent.provider.pydantic_ai.saved import from_json, to_json, without_prompt
 from genie_core.agent.provider.pydantic_ai.structured import StructuredOutputAnywhere
-from genie_core.agent.provider.reasoner_history import latest_turns, read_history
+from genie_core.agent.provider.reasoner_history import RememberingReasoner, latest_turns
 from genie_core.agent.provider.reasoner_prompt import MAX_MESSAGES, reasoner_prompt
 from genie_core.errors import ModelFailed
 from genie_core.message import Message
-from genie_core.reasoner.base import GroupReasoner, Response
+from genie_core.reasoner.base import Response
 from genie_core.runtime.model_limits import DECISION_TIMEOUT
 
 _RETRIES: Final = 2  # how often a model may correct an answer that cannot be used
@@ -45,7 +46,7 @@ class ReasonedResponse(group_sense.Response):  # type: ignore[misc]  # untyped b
         return decision.strip(" .!\"'").lower() if isinstance(decision, str) else decision
 
 
-class DefaultGroupReasoner(GroupReasoner):
+class DefaultGroupReasoner(RememberingReasoner[ModelMessage]):
     """Decides with one model call per increment, with a memory of recent ones.
 
     The model is sent the last 30 to 60 turns, so that a decision costs the same at any length of
@@ -72,6 +73,7 @@ class DefaultGroupReasoner(GroupReasoner):
         *,
         fallback: Model | None = None,
     ) -> None:
+        super().__init__()
         self._model = StructuredOutputAnywhere(model_named(model or DEFAULT_MODEL))
         spare = None if fallback is None else StructuredOutputAnywhere(fallback)
         self._watched = ObservedModel(self._model, fallback=spare)
@@ -87,33 +89,6 @@ class DefaultGroupReasoner(GroupReasoner):
             ),
             retries={"output": _RETRIES},
         )
-        self._history: list[ModelMessage] = []
-        self._processed = 0
-        self._unsaved: list[dict[str, Any]] = []
-
-    @property
-    def processed(self) -> int:
-        """How many messages the reasoner has processed."""
-        return self._processed
-
-    def get_serialized(self) -> Any:
-        """Return the conversation with the model and the number of processed messages."""
-        return {"agent": to_json(self._history), "processed": self._processed}
-
-    def get_new_messages(self) -> list[Any]:
-        """Return the additions since the last call, for the journal."""
-        lines, self._unsaved = self._unsaved, []
-        return lines
-
-    def set_serialized(self, serialized: Any) -> None:
-        """Restore a state or journal lines, also in group-sense's own form.
-
-        Raises `ValueError` and changes nothing if it is neither.
-        """
-        values, processed = read_history(serialized)
-        self._history = from_json(values)
-        self._processed = processed
-        self._unsaved = []
 
     async def run(self, updates: list[Message]) -> Response:
         """Process messages and decide on the last one."""
@@ -126,12 +101,17 @@ class DefaultGroupReasoner(GroupReasoner):
             while (result := await self._decided(updates, shown)) is None:
                 shown = min(shown, len(updates)) // 2
         messages = without_turns(result.all_messages(), self._watched.turns_left_out)
-        self._history = [without_prompt(each) for each in messages]
-        self._processed += len(updates)
-        added = to_json([without_prompt(each) for each in result.new_messages()])
-        self._unsaved.append({"messages": added, "processed": self._processed})
+        history = [without_prompt(each) for each in messages]
+        turn = [without_prompt(each) for each in result.new_messages()]
+        self._remember(history, turn, len(updates))
         said: ReasonedResponse = result.output
         return Response(said.decision, said.query, said.receiver or None, said.reason)
+
+    def _to_json(self, messages: Sequence[ModelMessage]) -> list[Any]:
+        return to_json(messages)
+
+    def _from_json(self, values: list[Any]) -> list[ModelMessage]:
+        return from_json(values)
 
     async def _decided(
         self, updates: list[Message], most: int
