@@ -25,6 +25,9 @@ PINS: Final = ROOT / "constraints.txt"
 ENGINE: Final = ("agent", "privacy", "reasoner", "runtime", "storage")
 """What belongs to the engine in tests/genie_core, beside the modules there."""
 
+TESTING: Final = ROOT / "plugins" / "genie-testing"
+"""The contracts, run against the agents of the engine."""
+
 CONTRACT: Final = ("assistant", "clocks", "formats", "reconnecting", "returning")
 """Contract tests that run on the last Python: one of each kind, without terminals and kills."""
 
@@ -127,7 +130,7 @@ def tested(python: Path, version: str) -> int:
     say(f"Python {version}: contract tests without drills, engine tests")
     install(python, "--no-deps", "--require-hashes", "-r", str(PINS))
     core = ROOT / "tests" / "genie_core"
-    modules = [*sorted(core.glob("test_*.py")), *(core / each for each in ENGINE)]
+    modules = [*sorted(core.glob("test_*.py")), *(core / each for each in ENGINE), TESTING]
     contract = [ROOT / "tests" / "contract" / f"test_{each}.py" for each in CONTRACT]
     places = [str(each.relative_to(ROOT)) for each in (*contract, *modules)]
     pytest = [str(python), "-m", "pytest", "-q", "-n", "4", "--dist", "loadfile"]
