@@ -8,12 +8,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-import genie_core
 from genie_core.room.protocol.limits import Limits
 from genie_core.settings import model as settings_model
 from genie_serve import config as serve_config
 
-SOURCE = Path(genie_core.__file__).parents[1]
+ROOT = Path(__file__).parents[3]
+PACKAGES = sorted([*ROOT.glob("src/genie_*"), *ROOT.glob("plugins/*/src/genie_*")])
 
 TABLES: tuple[type[msgspec.Struct], ...] = (
     Limits,
@@ -52,11 +52,11 @@ def named(text: str) -> set[str]:
     return {name.rpartition(".")[2] for name in (*quoted, *GIVEN.findall(text))}
 
 
-@pytest.mark.parametrize("package", ["genie_core", "genie_tui"])
-def test_texts_name_settings_that_exist(package: str) -> None:
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda each: each.name)
+def test_texts_name_settings_that_exist(package: Path) -> None:
     unknown = {
-        f"{module.relative_to(SOURCE)}: {name} in {text!r}"
-        for module in (SOURCE / package).rglob("*.py")
+        f"{module.relative_to(ROOT)}: {name} in {text!r}"
+        for module in package.rglob("*.py")
         for text in texts(module)
         for name in named(text) - NAMES - OF_OTHERS
     }
