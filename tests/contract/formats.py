@@ -19,6 +19,7 @@ import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from msgspec import inspect
+from tests.genie_core.sessions.log_content import read_lines
 
 from genie_core.assistant.what_if.files import FOLDER as REPORTS_NAME
 from genie_core.assistant.what_if.report import WhatIfReport
@@ -61,7 +62,7 @@ from genie_core.sessions.export.jsonl import SESSION_NAME
 from genie_core.sessions.labels import LABELS_NAME, Label
 from genie_core.sessions.lock import LOCK_NAME, LockHolder
 from genie_core.sessions.log import index
-from genie_core.sessions.log.format import LoggedEvent, encode_line, read_lines
+from genie_core.sessions.log.format import LoggedEvent, encode_line
 from genie_core.sessions.metadata import SessionMetadata, encode_metadata
 from genie_core.sessions.search import store as search_store
 from genie_core.sessions.session import ENGINE_NAME, LOG_NAME, METADATA_NAME, WITHHELD_NAME

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 from tests.contract.formats import FILE, formats, history, strays
+from tests.genie_core.sessions.log_content import read_lines
 
 from genie_core.assistant.what_if.report import WhatIfReport
 from genie_core.room.protocol.codec import decode_client, decode_server, encode
@@ -14,7 +15,7 @@ from genie_core.room.security.invite import read_invite, write_invite
 from genie_core.room.security.invite_tokens import InviteTokens
 from genie_core.sessions.export.header import decode_header
 from genie_core.sessions.labels import Label
-from genie_core.sessions.log.format import decode_line, encode_line, read_lines
+from genie_core.sessions.log.format import decode_line, encode_line
 from genie_core.sessions.metadata import SessionMetadata, encode_metadata
 from genie_core.sessions.view_state import View
 

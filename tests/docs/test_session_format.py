@@ -14,6 +14,7 @@ import pytest
 from cryptography.exceptions import InvalidSignature
 from tests.docs.pages import DOCS, one_line, rows
 from tests.docs.sample_log import sample_lines
+from tests.genie_core.sessions.log_content import read_lines
 
 from genie_core.room.participant.presence import PASSES_NAME
 from genie_core.room.protocol.events import AnyBody, Body, Event
@@ -23,7 +24,7 @@ from genie_core.sessions.check import check
 from genie_core.sessions.export.writer import write_export
 from genie_core.sessions.labels import LABELS_NAME, Label
 from genie_core.sessions.lock import LOCK_NAME
-from genie_core.sessions.log.format import encode_line, read_lines
+from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.log.index import INDEX_NAME
 from genie_core.sessions.metadata import FORMAT, OLDEST, PREVIEW_CHARS, SessionMetadata
 from genie_core.sessions.session import (

@@ -17,20 +17,18 @@ from genie_core.sessions.log.reader import copy_log
 from genie_core.sessions.metadata import TITLE_CHARS, SessionMetadata, one_line, summary_of
 from genie_core.sessions.session import LOG_NAME, WITHHELD_NAME, SavedSession
 from genie_core.sessions.view_state import read_view, write_view
+from genie_core.storage.archives import copy_pieces, pieces_of
 from genie_core.storage.atomic import (
     create_file,
     make_private_folder,
     sync_data,
     sync_folder,
-    write_whole,
 )
 from genie_core.storage.blobs import BLOBS_NAME, BlobStore
 from genie_core.storage.errors import disk_access
 
 MARK: Final = " (fork)"
 """The suffix of a fork's title."""
-
-_PIECE: Final = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +114,10 @@ def _take_labels(folder: Path, saved: SavedSession, state: RoomState) -> None:
 
 def _copy(source: Path, target: Path, size: int) -> None:
     """Copy the start of a file durably."""
-    descriptor = create_file(target)
-    try:
-        with source.open("rb") as data:
-            while size and (piece := data.read(min(_PIECE, size))):
-                write_whole(descriptor, piece)
-                size -= len(piece)
-        sync_data(descriptor)
-    finally:
-        os.close(descriptor)
+    with source.open("rb") as data, os.fdopen(create_file(target), "wb") as out:
+        copy_pieces(pieces_of(data, size), out.write)
+        out.flush()
+        sync_data(out.fileno())
 
 
 def link_files(old: Path, new: Path, digests: Collection[str]) -> int:

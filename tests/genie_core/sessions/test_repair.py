@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.genie_core.sessions.bad_sectors import BadSectors
+from tests.genie_core.sessions.log_content import read_lines
 
 from genie_core.room.protocol.events import (
     AnyBody,
@@ -22,7 +23,7 @@ from genie_core.room.protocol.events import (
 from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.check import check
 from genie_core.sessions.lock import SessionInUse
-from genie_core.sessions.log.format import encode_line, read_lines
+from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.repair import repair
 from genie_core.sessions.session import SavedSession
 from genie_core.storage.blobs import BLOBS_NAME, BlobStore

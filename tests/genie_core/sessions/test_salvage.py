@@ -10,13 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.docs.sample_log import sample_lines
 from tests.genie_core.sessions.bad_sectors import BadSectors
+from tests.genie_core.sessions.log_content import read_lines
 from tests.genie_core.sessions.sample import DIGEST, FILE, log_bytes, saved_room
 
 from genie_core.room.protocol.events import Event, MessagePosted, UnreadableEvent
 from genie_core.sessions.check import check, read_log
 from genie_core.sessions.errors import NotSalvaged
 from genie_core.sessions.lock import SessionInUse, hold
-from genie_core.sessions.log.format import decode_line, encode_line, read_lines
+from genie_core.sessions.log.format import decode_line, encode_line
 from genie_core.sessions.salvage import Salvaged, salvage, salvage_into
 from genie_core.sessions.session import LOG_NAME, SavedSession
 

@@ -10,7 +10,6 @@ from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
 from typing import ClassVar, Final
@@ -21,7 +20,7 @@ import msgspec
 from genie_core.room.protocol.codec import flaw
 from genie_core.room.protocol.events import ROOM, Event, UnreadableEvent
 from genie_core.room.state.room_state import IllegalEvent, RoomState
-from genie_core.sessions.log.lines import Line, split_lines
+from genie_core.sessions.log.lines import Line
 from genie_core.text.format import counted
 
 MAX_GAP: Final = 100_000
@@ -382,23 +381,6 @@ def _repeats(line: int, seq: int) -> str:
     return f"line {line} repeats event {seq} and is left out"
 
 
-@dataclass(slots=True)
-class LogContent:
-    """The content of a log. `intact` is its length in bytes without a torn end."""
-
-    events: list[Event] = field(default_factory=list)
-    damages: Damages = field(default_factory=Damages)
-    intact: int = 0
-
-    @property
-    def head(self) -> int:
-        return self.events[-1].seq if self.events else 0
-
-    def told(self) -> list[str]:
-        """Return the problems to report, and how many more there are."""
-        return self.damages.told()
-
-
 class Damaged(Exception):
     """A line that can't be trusted."""
 
@@ -427,19 +409,6 @@ def encode_line(event: Event) -> bytes:
     """Return an event's line with its newline."""
     data = _encode(event)[:-1]
     return b"%b%b\n" % (data, _CRC % crc32(data))
-
-
-def read_lines(data: bytes) -> LogContent:
-    """Read all valid lines in order, as `LogScan` and `SortedLog` define."""
-    scan = LogScan()
-    try:
-        events = [found.event for found in scan.events(split_lines([data]))]
-        return LogContent(events, scan.damages, scan.intact)
-    except OutOfOrder:
-        damages = Damages()
-        order = SortedLog.of(split_lines([data]), damages)
-        events = [found.event for found in order.found(lambda start, end: data[start:end])]
-        return LogContent(events, damages, order.size)
 
 
 def last_event(part: bytes) -> Event | None:

@@ -9,13 +9,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from math import inf
 from time import monotonic
-from typing import Final, Literal, Protocol, Self, TypeAlias
+from typing import Final, Literal, Protocol, Self, TypeAlias, get_args
 
 from genie_core.errors import GenieError
 from genie_core.sessions.search.folding import folded, one_line
 
 DocumentKind: TypeAlias = Literal[
-    "title",
     "message",
     "answer",
     "decision",
@@ -27,21 +26,13 @@ DocumentKind: TypeAlias = Literal[
     "parked",
     "failed",
     "stopped",
+    "title",
 ]
 
 KINDS: Final[Mapping[str, frozenset[DocumentKind]]] = {
-    "message": frozenset({"message"}),
-    "answer": frozenset({"answer"}),
+    **{kind: frozenset({kind}) for kind in get_args(DocumentKind)},
     "decision": frozenset({"decision", "silent"}),
-    "silent": frozenset({"silent"}),
     "approval": frozenset({"approval", "approved", "denied", "expired", "parked"}),
-    "approved": frozenset({"approved"}),
-    "denied": frozenset({"denied"}),
-    "expired": frozenset({"expired"}),
-    "parked": frozenset({"parked"}),
-    "failed": frozenset({"failed"}),
-    "stopped": frozenset({"stopped"}),
-    "title": frozenset({"title"}),
 }
 """The values of `kind:`."""
 

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from tests.genie_core.sessions.log_content import read_lines
 from tests.limits import scaled
 
 from genie_core.room.protocol.events import Event, MessagePosted
 from genie_core.sessions.log.copy import MOST_WAITING, LogCopy
-from genie_core.sessions.log.format import read_lines
 from genie_core.sessions.log.writer import EventLog
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.genie_core.sessions.log_content import read_lines
 
 from genie_core.room.protocol.events import (
     AnswerPosted,
@@ -23,7 +24,6 @@ from genie_core.sessions.log.format import (
     MAX_LOST_LAST,
     LogScan,
     encode_line,
-    read_lines,
 )
 from genie_core.sessions.log.lines import LINE_BYTES, split_lines
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.genie_core.sessions.log_content import read_lines
 
 from genie_core.room.protocol.events import (
     AnswerPosted,
@@ -16,7 +17,7 @@ from genie_core.room.protocol.events import (
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.snapshot import encode_state
 from genie_core.sessions.errors import DamagedSession
-from genie_core.sessions.log.format import encode_line, read_lines
+from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.log.index import BASE_EVERY, INDEX_NAME, STRIDE
 from genie_core.sessions.log.reader import PART, LogReader
 from genie_core.sessions.log.writer import EventLog

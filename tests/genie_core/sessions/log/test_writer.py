@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from tests.genie_core.sessions.log_content import read_lines
 
 from genie_core.room.protocol.events import (
     AnswerPosted,
@@ -26,7 +27,7 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.snapshot import encode_state
-from genie_core.sessions.log.format import encode_line, read_lines
+from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.log.index import BASE_EVERY, INDEX_NAME, TAIL, LogIndex
 from genie_core.sessions.log.reader import LogReader
 from genie_core.sessions.log.writer import EventLog

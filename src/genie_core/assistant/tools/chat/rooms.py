@@ -14,7 +14,8 @@ from genie_core.room.view.spoken import spoken_in
 from genie_core.sessions.catalog import Catalog, Listing
 from genie_core.sessions.changes import LatestTexts
 from genie_core.sessions.errors import DamagedSession, check_ordinary
-from genie_core.sessions.log.format import read_lines
+from genie_core.sessions.log.format import Damages
+from genie_core.sessions.log.reader import logged
 from genie_core.sessions.session import LOG_NAME
 from genie_core.storage.errors import StorageError
 
@@ -119,7 +120,7 @@ def _events(log: Path) -> list[Event]:
     check_ordinary(log)
     if log.stat().st_size > MAX_LOG_BYTES:
         raise DamagedSession(log, f"it has more than {MAX_LOG_BYTES:,} bytes")
-    return read_lines(log.read_bytes()).events
+    return [found.event for found in logged(log, Damages())]
 
 
 def _lines(events: list[Event]) -> Iterator[tuple[float, str, str]]:
