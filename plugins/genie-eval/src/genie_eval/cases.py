@@ -1,4 +1,4 @@
-"""What reasoners were shown in a recorded room, and what they decided, so that others can be asked."""
+"""The input of reasoners in a recorded room, and their decisions, so that others can be asked."""
 
 from dataclasses import dataclass
 
@@ -54,13 +54,13 @@ class _Open:
 
 
 class RecordedDecisions:
-    """Goes through a room's events and gathers for each engine what it was told, and the cases.
+    """Goes through a room's events and gathers for each engine its input, and the cases.
 
     `take` is called for every event, in order. Cases are those from the event `first` to the event
-    `last`; of what was before, an engine knows what one does that comes into an old room. Files
-    count as if they had been there at once, and `place` tells where they are now.
+    `last`; of the earlier part, an engine knows as much as one that comes into an old room. Files
+    count as if they had been there immediately, and `place` tells where they are now.
 
-    What an engine forgot when it was ended is not recorded, so nothing is forgotten here.
+    The losses of an ended engine are not recorded, so nothing is forgotten here.
     """
 
     def __init__(self, place: Place | None = None, first: int = 1, last: int | None = None) -> None:
@@ -100,7 +100,7 @@ class RecordedDecisions:
         return person is not None and person.present and person.engine
 
     def _begin(self, owner: str, but: int = 0) -> None:
-        """Tell an engine that comes what it lacks, except for the message `but`."""
+        """Give a new engine the missing messages, except for the message `but`."""
         told = self.conversations.setdefault(owner, [])
         self._here.add(owner)
         lacking = missing(self._state, owner, told, place=self._place)

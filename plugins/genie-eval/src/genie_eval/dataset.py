@@ -36,7 +36,7 @@ class CaseInputs(msgspec.Struct, frozen=True):
 
 
 class CaseMetadata(msgspec.Struct, frozen=True):
-    """Where a case comes from, what was recorded, and whether that is marked as wrong."""
+    """The origin of a case, the recorded decision, and whether that is marked as wrong."""
 
     session: str
     seq: int
@@ -47,7 +47,7 @@ class CaseMetadata(msgspec.Struct, frozen=True):
 
 
 class DatasetCase(msgspec.Struct, frozen=True):
-    """A case; `expected_output` is what should be decided."""
+    """A case; `expected_output` is the right decision."""
 
     name: str
     inputs: CaseInputs
@@ -66,7 +66,7 @@ class Dataset(msgspec.Struct, frozen=True):
 def cases_of(
     session: str, past: RecordedDecisions, truth: Mapping[int, str], wrong: Mapping[int, str]
 ) -> list[DatasetCase]:
-    """Return the decisions of a session that it is known for what they should be."""
+    """Return the decisions of a session with a known right decision."""
     return [
         DatasetCase(
             f"{session}#{each.seq}",

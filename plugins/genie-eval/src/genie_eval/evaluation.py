@@ -20,7 +20,7 @@ _OTHER: Final = {"ignore": "delegate", "delegate": "ignore"}
 
 
 class Score(msgspec.Struct, frozen=True):
-    """Decisions by what they should be.
+    """Decisions by the right ones.
 
     `delegated` and `missed` should be delegated, and `unwanted` and `ignored` should be ignored;
     `missed` and `unwanted` are wrong. `failed` are the messages without a decision.
@@ -52,7 +52,7 @@ class Score(msgspec.Struct, frozen=True):
 
 
 class EvaluatedCase(msgspec.Struct, frozen=True):
-    """A message, what should be decided about it, and what was."""
+    """A message, the right decision about it, and the one made."""
 
     session: str
     should: str
@@ -69,8 +69,8 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
 
     Without `trusted`, only labelled decisions count. With a `stopped`, which says why, not all of
     `total` were decided. So many messages were `asked` about now; the other results are those of
-    earlier evaluations. `spent` and `seconds`, the models' time, are of both, and also of what
-    reasoners had to be asked before, as they remember it.
+    earlier evaluations. `spent` and `seconds`, the models' time, are of both, and also of earlier
+    questions to reasoners, as they remember it.
     """
 
     version: int = VERSION
@@ -93,7 +93,7 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
 def truth_of(
     cases: Iterable[RecordedDecision], wrong: Mapping[int, str], *, trusted: bool
 ) -> dict[int, str]:
-    """Return what should have been decided, by the numbers of the messages.
+    """Return the right decisions, by the numbers of the messages.
 
     `wrong` are the decisions that are labelled as wrong. With `trusted`, every other recorded one
     counts as right.
@@ -107,7 +107,7 @@ def needed(
 ) -> list[RecordedDecision]:
     """Return the messages to ask about, so that all in `truth` but the `known` ones are decided.
 
-    A reasoner remembers what it decided before, so each is asked from its beginning to its last
+    A reasoner remembers its earlier decisions, so each is asked from its beginning to its last
     message in `truth`, and one all of whose messages are known is not asked.
     """
     last: dict[tuple[str, str], int] = {}

@@ -61,7 +61,7 @@ def _parts(report: WhatIfReport) -> Iterator[tuple[str, Sequence[CaseResult]]]:
 
 
 def outcome_lines(outcome: CaseResult) -> Iterator[str]:
-    """One message, and both decisions or what went wrong."""
+    """One message, and both decisions or the failure."""
     mark = f"  ! {MARKED}" if outcome.wrong else ""
     yield f"{heading(outcome)}: {excerpt(outcome.text)}{mark}"
     yield f"    was  {told(outcome.before)}"

@@ -20,7 +20,7 @@ def case_result(
     wrong: bool = False,
     spent: Iterable[Usage] = (),
 ) -> CaseResult:
-    """What a case came to."""
+    """The result of a case."""
     files = [file.name for file in case.said.files]
     text = case.said.text if case.said.text.strip() else f"({', '.join(files)})"
     return CaseResult(
@@ -59,7 +59,7 @@ def _kind(outcome: CaseResult) -> str:
 
 
 def total_of(usages: Iterable[Usage]) -> tuple[Spending, ...]:
-    """What several decisions took, by model; what has no known price is kept apart."""
+    """The costs of several decisions, by model; those without a known price are kept apart."""
     sums: dict[tuple[str, bool], Usage] = {}
     for usage in usages:
         key = usage.model, usage.cost is None

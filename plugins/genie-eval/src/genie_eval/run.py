@@ -1,4 +1,4 @@
-"""Asking another reasoner about what was said in a recorded room, to see what it would decide.
+"""Asking another reasoner about the messages of a recorded room, to see its decisions.
 
 No agent and no tool runs. Each reasoner is run as in a live room: one for each author that an
 engine serves, its messages one after the other, none shown more than was there at that moment.
@@ -29,7 +29,7 @@ AT_ONCE: Final = 4
 GIVE_UP_AFTER: Final = 5
 """Failures in a row after which nothing more is asked: the model will not do it at all.
 
-What is decided without asking it, as for `@genie`, says nothing about that.
+Decisions without a question to it, as for `@genie`, says nothing about that.
 """
 
 END_TIMEOUT: Final = 5.0
@@ -63,7 +63,7 @@ class WhatIf:
 
     @property
     def outcomes(self) -> Sequence[CaseResult]:
-        """What was decided so far, in the order in which it was."""
+        """The decisions so far, in the order in which it was."""
         return self._outcomes
 
     @property
@@ -84,7 +84,7 @@ class WhatIf:
             await self._end()
 
     def report(self, report: WhatIfReport, seconds: float = 0.0) -> WhatIfReport:
-        """Fill a report, in which it is said already what was asked, with what came of it."""
+        """Fill a report, which has the questions already, with the results."""
         done = {each.message: each for each in self._outcomes}
         ordered = [done[message] for message in sorted(done)]
         before = [
@@ -121,7 +121,7 @@ class WhatIf:
         promise = runner.submit(case.position)
         try:
             ruling = await promise
-        except Exception as error:  # noqa: BLE001 - whatever an SDK raises, it is the outcome
+        except Exception as error:  # noqa: BLE001 - any exception of an SDK is the outcome
             self._failures += 1
             why = mask_known(summary(error))
             return case_result(case, None, why or "it failed", wrong=wrong)

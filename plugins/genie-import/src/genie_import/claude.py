@@ -43,7 +43,7 @@ _LEFT: Final = {
 }
 _OTHERS: Final = tuple(each for each in WORDS if each not in ("text", "content"))
 _STAND_IN: Final = re.compile(r"```\s*This block is not supported [^`]*```")
-"""What the older form of a message has in place of a tool call."""
+"""The part of an older message in place of a tool call."""
 
 
 def read_claude(items: list[msgspec.Raw]) -> Iterator[History | LeftOut]:

@@ -82,7 +82,7 @@ def _show_room(room: ImportedRoom, out: TextIO) -> None:
 
 
 def _left_lines(report: ImportReport) -> Iterator[str]:
-    """Yield lines about what was left out: of each room, of conversations without one, and beside."""
+    """Yield lines about omissions: of each room, of conversations without one, and beside."""
     for room in report.rooms:
         if room.left:
             title, path = room.saved.metadata.shown_title, room.left_path

@@ -39,7 +39,7 @@ _Found: TypeAlias = Iterator[Found]
 
 @contextmanager
 def opened_history(path: Path, name: str) -> Iterator[_Found]:
-    """Open another program's export: its conversations, and what belongs to none of them.
+    """Open another program's export: its conversations, and the parts of none of them.
 
     `name` is its name in errors.
 
@@ -104,7 +104,7 @@ def _object(fields: dict[str, msgspec.Raw], data: memoryview, file: ExportFile) 
 
 
 def _conversations(items: list[msgspec.Raw], file: ExportFile) -> _Found:
-    """Read a list by what any item of it has."""
+    """Read a list by the fields of any item."""
     for item in items:
         match raw_fields(item):
             case {"mapping": _}:

@@ -140,7 +140,7 @@ def _is_in(text: str, shown: str, sequence: str) -> bool:
 
 
 def _sequence(text: str) -> str:
-    """Return the words of a text, whatever is between them."""
+    """Return the words of a text, with anything between them."""
     return f" {' '.join(_WORD.findall(text)).casefold()} "
 
 

@@ -22,7 +22,7 @@ from genie_import.history import NOT_UNDERSTOOD, LeftOut
 
 MOST_FILES: Final = 1_000_000
 SMALL_BYTES: Final = 64 * 1024 * 1024
-"""The largest file that is read at once, and the largest conversation in a file."""
+"""The largest file that is read in one go, and the largest conversation in a file."""
 
 _BOM: Final = b"\xef\xbb\xbf"
 _HIDDEN: Final = re.compile(r"\.(?!\.?$)|__MACOSX$")
@@ -127,7 +127,7 @@ def head_of(file: ExportFile, size: int = 64 * 1024) -> bytes:
 
 @contextmanager
 def mapped(file: ExportFile) -> Iterator[memoryview]:
-    """Map a file of any size into memory, so that only what is used of it takes any.
+    """Map a file of any size into memory, so that only the used part takes any.
 
     Values that refer to it must not outlive the block.
     """

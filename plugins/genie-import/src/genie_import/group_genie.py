@@ -1,4 +1,4 @@
-"""A store of group-genie: a folder for each session, with what its reasoners and agents remember.
+"""A store of group-genie: a folder for each session, with the memory of its reasoners and agents.
 
 `genie_core.storage.group_genie` describes the files. Memory comes along: it is copied as it is, with
 the messages numbered as in the room, and converted when the room is first hosted.
@@ -124,7 +124,7 @@ def _id(entry: dict[str, Any]) -> str:
 def _remember(
     session: Path, entries: list[dict[str, Any]], folder: Path, seqs: Sequence[int], names: Names
 ) -> None:
-    """Copy what reasoners and agents remember into the folder of the room's engine."""
+    """Copy the memory of reasoners and agents into the folder of the room's engine."""
     make_private_folder(folder)
     numbers = {
         _id(each): seq
@@ -141,7 +141,7 @@ def _remember(
     shared_from, shared_to = Counter(map(earlier_name, senders)), Counter(targets.values())
     for sender in sorted(senders):
         source, target = session / earlier_name(sender), targets[sender]
-        # What is between people, before or after, goes to none of them.
+        # Memory between people, before or after, goes to none of them.
         is_shared = shared_from[source.name] > 1 or shared_to[target] > 1
         if source.is_dir() and not (source.is_symlink() or is_shared):
             _copy(source, folder / target)

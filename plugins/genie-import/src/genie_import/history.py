@@ -76,8 +76,8 @@ Entry: TypeAlias = HistoryMessage | LeftOut
 """An entry of a conversation. All words of an export are in one."""
 
 Finish: TypeAlias = Callable[[Path, Sequence[int], "Names"], None]
-"""Writes what engines remember into the folder for it, which does not exist yet. It gets the numbers
-of the events of all messages, in order, and the names of their authors.
+"""Writes the memory of engines into the folder for it, which does not exist yet. It gets the
+numbers of the events of all messages, in order, and the names of their authors.
 """
 
 

@@ -241,7 +241,7 @@ def _in_zone(local: datetime, zone: str) -> float | None:
 
 
 def _date(line: str) -> datetime | None:
-    """Return the date in a header, in whatever language and order; None if there is none."""
+    """Return the date in a header, in any language and order; None if there is none."""
     if not _HEADER.fullmatch(line):
         return None
     if found := _NUMERIC.search(line):

@@ -65,7 +65,7 @@ def is_slack(files: list[ExportFile]) -> bool:
 
 
 def read_slack(files: list[ExportFile], name: str) -> Iterator[History | LeftOut]:
-    """Yield the channels and direct messages, and what belongs to none.
+    """Yield the channels and direct messages, and the parts of none.
 
     `name` is that of the channel if the export has only its days.
     """

@@ -1,4 +1,4 @@
-"""Make a room of a conversation of another program, or add to one what the conversation has since.
+"""Make a room of a conversation of another program, or extend one.
 
 The room is one from before there were foundings: nothing in it is signed, and it becomes its
 holder's, with a founding, when it is hosted.
@@ -80,7 +80,7 @@ _OTHERS: Final = Author("\0others", "others")
 
 @dataclass(slots=True)
 class ImportedRoom:
-    """A room that was made or added to, and what was left out.
+    """A room that was made or added to, and the omissions.
 
     `messages`, `answers` and `edits` are those added; `is_new` says whether the room is.
     """
@@ -218,7 +218,7 @@ class _Import:
             stage.remember = room.remembering(history.finish)
 
     def finish(self) -> None:
-        """Move what is new into place."""
+        """Move the new parts into place."""
         for stage in self._staged.values():
             if stage.room is not None:
                 self._add_to(stage.room, stage)
@@ -268,7 +268,7 @@ def _copy(room: SavedSession, place: Path) -> int:
 def _append(room: SavedSession, stage: _Staged) -> None:
     """Add the new events to a room's log.
 
-    The record comes first: what it names beyond the end of a log is not there.
+    The record comes first: entries that it names beyond the end of a log are not there.
     """
     with room.held(), LogReader.open(stage.place / LOG_NAME) as reader:
         with room.open_log().log as log:
@@ -309,7 +309,7 @@ class _Room:
         self.messages = self.answers = self.edits = 0
 
     def write(self, entries: Iterable[Entry]) -> None:
-        """Write the entries that are new, with what a room has beside them."""
+        """Write the entries that are new, with the files of a room beside them."""
         with (
             _appending(self._place / LOG_NAME) as self._out,
             _appending(self._place / LEFT_NAME) as self._left_out,
@@ -476,7 +476,7 @@ class _Room:
         return text[:MOST_CHARS]
 
     def _reason(self) -> str:
-        """Return the reason why the room is closed, which names what is not in it."""
+        """Return the reason why the room is closed, which names the missing parts."""
         source = f"imported from {self._record.origin.partition(':')[0]}"
         see = f" (see {LEFT_NAME})" if self._left_out.tell() else ""
         return f"{source}; left out{see}: {left_line(self.left)}" if self.left else source

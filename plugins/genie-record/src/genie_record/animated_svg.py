@@ -49,7 +49,7 @@ class AnimatedSvg:
         return f"<g>\n{rows}</g>\n"
 
     def end(self, duration: float) -> str:
-        """Return the end of the picture, which begins anew after so many seconds."""
+        """Return the end of the picture, which starts again after so many seconds."""
         return f"</g>\n<style>\n{''.join(self._style(duration))}</style>\n</svg>\n"
 
     def _row(self, y: int, left: int, strip: Strip) -> str:

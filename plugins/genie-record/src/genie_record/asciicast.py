@@ -1,8 +1,8 @@
 """A room as a terminal recording (asciicast, version 2) or as an animated SVG.
 
-Either is what a replay shows, drawn by the program's own screens without a terminal. That happens in
-a process of its own, since Textual takes over the output of the process that it runs in. asciicast
-is described at https://docs.asciinema.org/manual/asciicast/v2/.
+Either shows a replay, drawn by the program's own screens without a terminal. That happens in a
+process of its own, since Textual takes over the output of the process that it runs in. asciicast is
+described at https://docs.asciinema.org/manual/asciicast/v2/.
 """
 
 import json
@@ -29,7 +29,7 @@ LAST: Final = 2.0
 """Seconds for which the end is shown."""
 
 FRAME: Final = 0.04
-"""Seconds between two screens at least; what happens meanwhile is shown together."""
+"""Seconds between two screens at least; events from meanwhile are shown together."""
 
 MOST_SCREENS: Final = 400
 """Screens of a picture; browsers draw all of them."""
@@ -113,7 +113,7 @@ def asciicast_line(value: object) -> str:
 
 
 def _drawn(saved: SavedSession, first: int, last: int, form: RecordingForm) -> Iterator[str]:
-    """Yield what a process draws; the process ends with the generator."""
+    """Yield the drawings of a process; the process ends with the generator."""
     path = json.dumps([entry for entry in sys.path if entry])
     part = [str(saved.folder), str(first), str(last), form]
     run = [sys.executable, "-c", _START, path, *part]

@@ -82,7 +82,7 @@ class AsgiServer:
             self._listening.close()
 
     async def close(self, within: float) -> None:
-        """Stop; what is being answered has so many seconds to end."""
+        """Stop; running answers have so many seconds to end."""
         self.shut()
         for connection in list(self._state.connections):
             connection.shutdown()

@@ -132,7 +132,7 @@ def restore_room(
 
 
 def _notes(locations: Locations) -> Iterator[str]:
-    """Yield what is left to do if root restored what another user's service is to read."""
+    """Yield the remaining steps if root restored files for another user's service."""
     owner = locations.data.parent.stat().st_uid
     if os.geteuid() == ROOT and owner != ROOT:
         yield ROOTS.format(owner=owner, data=locations.data, config=locations.config)

@@ -30,7 +30,7 @@ STORES: Final = "genie.stores"
 
 
 class ServiceLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`[limits]`: what the whole service accepts; `disk` is in bytes, logs and files together.
+    """`[limits]`: the limits of the whole service; `disk` is in bytes, logs and files together.
 
     `room_disk` limits one room.
     """
@@ -43,7 +43,9 @@ class ServiceLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class StoreTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`[store]`: what a second machine continues from; without it, rooms are on this machine only.
+    """`[store]`: the store that a second machine continues from.
+
+    Without it, rooms are on this machine only.
 
     `urls` are the servers of NATS, or one address of PostgreSQL. `credentials` is a file, and
     `objects` a folder for files, such as a mounted bucket; by default they are in the store.
@@ -51,7 +53,7 @@ class StoreTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `ca` is a file with the authority that signed the servers' certificates, and `certificate` one
     with a certificate and its key, for servers that ask for it. For NATS: `monitor` are the
     addresses at which the servers show their settings; `synced` says without them that all servers
-    sync what they acknowledge.
+    sync acknowledged writes.
     """
 
     kind: str
@@ -82,8 +84,8 @@ class GuestsTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class WebTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`[web]`: the page on which guests join in a browser; off by default.
 
-    `url` is what people open, where a proxy answers for the page. Beyond loopback it needs a
-    `certificate` that browsers trust, and its `key`, both as PEM files.
+    `url` is the address that people open, where a proxy answers for the page. Beyond loopback it
+    needs a `certificate` that browsers trust, and its `key`, both as PEM files.
     """
 
     host: str = "127.0.0.1"
@@ -148,7 +150,7 @@ def read_config(path: Path, *, required: bool = True) -> ServeConfig:
 
 
 def _problems(written: SettingsFile) -> Iterator[tuple[Key, str]]:
-    """Yield what is wrong, by its key."""
+    """Yield the mistakes, by their keys."""
     wrong = [(each.key, each.text) for each in mistakes(written.values, ServeConfig)]
     yield from wrong
     if wrong:

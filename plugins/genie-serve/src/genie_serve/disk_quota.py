@@ -1,4 +1,4 @@
-"""Limits on what the rooms of a service take on its disk: one room, and all of them."""
+"""Limits on the space of the rooms of a service on its disk: one room, and all of them."""
 
 from collections.abc import Callable
 from typing import Final
@@ -30,7 +30,7 @@ class DiskQuota:
         return self._shares[room]
 
     def remove(self, room: str) -> None:
-        """Give back what a room took whose folder is gone."""
+        """Give back the space of a room whose folder is gone."""
         share = self._shares.pop(room, None)
         if share is not None:
             self.move(-share.used)
@@ -97,7 +97,7 @@ class RoomShare:
         self.tell()
 
     def disconnect(self) -> None:
-        """Call it no more; what the room takes goes on to count."""
+        """Call it no more; the space of the room goes on to count."""
         self._fill = None
 
     def tell(self) -> None:

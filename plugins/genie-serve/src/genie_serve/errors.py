@@ -18,7 +18,7 @@ class ServeError(GenieError):
 
 
 class CannotServe(ServeError):
-    """The service can't start; the text says why and what to do."""
+    """The service can't start; the text has the reason and a remedy."""
 
 
 class NoSuchRoom(ServeError):

@@ -1,6 +1,6 @@
 """The service's own agent, which answers members without one.
 
-It only writes: it has no tools, and whatever it asks for is denied, as there is no keyboard.
+It only writes: it has no tools, and all its requests are denied, as there is no keyboard.
 """
 
 import asyncio
@@ -60,8 +60,8 @@ logger = logging.getLogger(__name__)
 class GuestAgents:
     """Joins, as the host, the rooms that guests are in, with an engine that answers them.
 
-    `rooms` are the open ones by their folders. What the model needs is loaded for the first guest.
-    Once a day's tokens are used up, they leave all rooms until the next day.
+    `rooms` are the open ones by their folders. The modules for the model are loaded for the first
+    guest. Once a day's tokens are used up, they leave all rooms until the next day.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class GuestAgents:
             self._used.pop(room, None)
 
     def _count(self, room: str, joined: JoinedRoom) -> None:
-        """Count what the agent in a room has used since it was counted last."""
+        """Count the tokens of the agent in a room since the last count last."""
         if (controls := joined.engine.controls) is not None:
             used = controls.allowance.tokens
             self._quota.spend(used - self._used.get(room, 0))
@@ -281,6 +281,6 @@ class DenyAll:
 
 
 def _note(event: RoomEvent) -> None:
-    """Log what the engine reports; there is no screen."""
+    """Log the reports of the engine; there is no screen."""
     if isinstance(event, EngineStatus) and event.state is EngineState.FAILED:
         logger.error("the agent for guests can't be loaded: %s", event.detail)

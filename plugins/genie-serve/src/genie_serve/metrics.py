@@ -35,7 +35,7 @@ def make_registry(service: Service) -> CollectorRegistry:
 
 
 class ServiceCollector(Collector):
-    """Reads what a service counts each time that metrics are asked for, and costs nothing else."""
+    """Reads the counters of a service when metrics are asked for, and costs nothing else."""
 
     def __init__(self, service: Service) -> None:
         self._service = service

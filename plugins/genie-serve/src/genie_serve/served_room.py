@@ -64,7 +64,7 @@ OPENED_AT_ONCE: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class RoomHost:
-    """What the rooms of a service have in common: who hosts them, and where.
+    """The common part of the rooms of a service: who hosts them, and where.
 
     `members_changed` is called with a room's folder once it is durable that a member came or went,
     or has another role.
@@ -220,9 +220,9 @@ class ServedRoom:
             raise NotSaved(self.saved.log_path)
 
     async def drop(self) -> None:
-        """Stop serving at once, because another machine may host the room from now on.
+        """Stop serving immediately, because another machine may host the room from now on.
 
-        Members come back there, with what was not acknowledged.
+        Members come back there, with the messages that were not acknowledged.
         """
         self.server.give_way()
         await self.server.close()

@@ -251,7 +251,7 @@ class Service:
     async def stop(self, *, restart: bool = True) -> None:
         """Stop; members reconnect by themselves after a `restart`.
 
-        Without one, all rooms are suspended. What is pending is written and sent first.
+        Without one, all rooms are suspended. Pending entries are written and sent first.
         """
         self.is_serving = False
         logger.info("stopping", extra={"connections": self.listener.connections})
@@ -387,7 +387,7 @@ class Service:
                 tasks.create_task(open_one(room))
 
     async def drop_rooms(self, is_among: Callable[[str], bool]) -> None:
-        """Stop serving rooms at once, because another machine hosts them or may do so."""
+        """Stop serving rooms immediately, because another machine hosts them or may do so."""
         for room in [room for room in self.problems if is_among(room)]:
             del self.problems[room]
         for room in [room for room in self.archived if is_among(room)]:
@@ -482,7 +482,7 @@ class Service:
 
     @contextmanager
     def noting_problems(self, room: str) -> Iterator[None]:
-        """Report what keeps a room from being opened in the block, which ends without an error."""
+        """Report the obstacle to opening a room in the block, which ends without an error."""
         try:
             yield
         except GenieError as error:

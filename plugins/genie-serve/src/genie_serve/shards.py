@@ -61,7 +61,7 @@ class Shards:
     """Lets a service host the rooms of each shard for as long as the shard's lease is held.
 
     A room is dropped once another process has written to its log. As long as the lease is held, it
-    is opened anew, because that process held the lease before.
+    is opened again, because that process held the lease before.
     """
 
     def __init__(self, store: SharedStore, count: int, sessions: Path, service: "Service") -> None:
@@ -103,7 +103,7 @@ class Shards:
             )
 
     def start(self) -> None:
-        """Begin to ask for all leases, and to host what they give."""
+        """Begin to ask for all leases, and to host their rooms."""
         for shard in range(self._count):
             self._start(self._run(shard), f"shard {shard}")
 
@@ -120,7 +120,7 @@ class Shards:
         self._held.clear()
 
     def watch(self, room: str, served: ServedRoom) -> None:
-        """Open a room anew when another process has written to its log."""
+        """Open a room again when another process has written to its log."""
         self.unwatch(room)
         watch = self._reopen_if(served.server.superseded, room)
         self._watches[room] = start_task(watch, name="superseded")

@@ -1,4 +1,4 @@
-"""What tests of reasoners, agents and sessions need, without any model or network."""
+"""Parts for tests of reasoners, agents and sessions, without any model or network."""
 
 from genie_testing.play import Play as Play
 from genie_testing.scripted import DecideFn as DecideFn

@@ -20,7 +20,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Moment:
-    """What a model would be shown when it is its turn."""
+    """The input of a model when it is its turn."""
 
     texts: list[str]
     exchanges: list[ShownExchange]
@@ -31,8 +31,8 @@ class Play:
     """A run function for `ScriptedAgent` that takes turns as a model would.
 
     `ScriptedAgent(Play(Call("add", {"a": 1, "b": 2}), Say("3"), tools=[add]))` asks for approval,
-    calls `add` and answers. A run goes on until something is said; when no turn is left, the query
-    is repeated. Each run starts afresh: it is shown nothing of the runs before. Arguments are not
+    calls `add` and answers. A run goes on until a text; when no turn is left, the query is
+    repeated. Each run starts afresh: it is shown nothing of the runs before. Arguments are not
     checked against the types that a tool declares.
     """
 
@@ -98,7 +98,7 @@ class Play:
             arguments = verdict.arguments
         try:
             return str(await tool(**arguments))
-        except Exception as error:  # noqa: BLE001 - for the model to read, whatever it is
+        except Exception as error:  # noqa: BLE001 - for the model to read
             return f"{name} failed: {error}"
 
 

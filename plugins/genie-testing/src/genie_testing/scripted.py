@@ -1,4 +1,4 @@
-"""Reasoners and agents that do what a test tells them, without any model."""
+"""Reasoners and agents that follow a test, without any model."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -77,7 +77,7 @@ class ScriptedAgent(Agent):
 class ScriptedReasoner(GroupReasoner):
     """A reasoner whose decisions are a function given by the test, which may be a coroutine one.
 
-    Its memory is what it has seen.
+    Its memory is the list of its inputs.
     """
 
     def __init__(self, decide: DecideFn = delegate_all) -> None:
@@ -94,7 +94,7 @@ class ScriptedReasoner(GroupReasoner):
         return {"seen": list(self.seen)}
 
     def set_serialized(self, serialized: Any) -> None:
-        """Restore what an earlier instance has seen."""
+        """Restore the memory of an earlier instance."""
         self.seen = list(serialized["seen"])
 
     async def run(self, updates: list[Message]) -> Response:

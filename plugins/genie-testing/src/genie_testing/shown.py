@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ShownExchange:
-    """A tool call and what came of it; `arguments` are JSON as the model wrote it."""
+    """A tool call and its outcome; `arguments` are JSON as the model wrote it."""
 
     name: str
     arguments: str
@@ -18,7 +18,7 @@ class ShownExchange:
 
 
 class ShownMessages(Protocol):
-    """What one request shows to the model."""
+    """The content of one request for the model."""
 
     @property
     def texts(self) -> Sequence[str]:
@@ -34,7 +34,7 @@ class ShownMessages(Protocol):
 
 
 class ScriptedModel(Protocol):
-    """A model that follows a script and keeps what it was asked."""
+    """A model that follows a script and keeps its requests."""
 
     @property
     def requests(self) -> Sequence[ShownMessages]:

@@ -43,7 +43,7 @@ class StoreContract:
         """Open a store in a folder: the same one as before, after that was closed."""
 
     async def test_values_and_lines_come_back(self, tmp_path: Path) -> None:
-        """Whatever JSON can express is given back, and a key's value is not its journal."""
+        """Every JSON value is given back, and a key's value is not its journal."""
         store = self.opened(tmp_path)
         for number, value in enumerate(VALUES):
             await store.save(f"value {number}", value)
@@ -64,7 +64,7 @@ class StoreContract:
         await store.aclose()
 
     async def test_a_read_sees_earlier_writes_as_they_were(self, tmp_path: Path) -> None:
-        """Nothing has to be awaited, and what is handed in may be changed afterwards."""
+        """Nothing has to be awaited, and values may be changed afterwards."""
         store = self.opened(tmp_path)
         value = {"n": 1}
         _ = store.save("key", {"n": 0})
@@ -88,7 +88,7 @@ class StoreContract:
         await store.aclose()
 
     async def test_a_value_can_take_the_place_of_a_journal(self, tmp_path: Path) -> None:
-        """The journal is gone, and can begin anew."""
+        """The journal is gone, and can begin again."""
         store = self.opened(tmp_path)
         _ = store.append("key", [1, 2])
         await store.save_instead("key", 3)

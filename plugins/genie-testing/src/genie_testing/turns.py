@@ -1,4 +1,4 @@
-"""What a scripted model does when it is its turn to speak."""
+"""The act of a scripted model when it is its turn to speak."""
 
 import re
 from dataclasses import dataclass

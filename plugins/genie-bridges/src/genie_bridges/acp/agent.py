@@ -101,7 +101,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True, eq=False)
 class _Turn:
-    """A prompt and what became of it. `seq` is its message's number, 0 before it is recorded."""
+    """A prompt and its outcome. `seq` is its message's number, 0 before it is recorded."""
 
     session: str
     ended: "asyncio.Future[StopReason]"
@@ -119,9 +119,9 @@ class _Turn:
 class RoomAgent:
     """An ACP agent that shows one room to a person at an editor.
 
-    All sessions are views of the same room, in which the person is one member. What happens is
-    shown in the session that was begun or prompted last; one that is returned to is first told what
-    it missed. As a context manager it leaves the room at the end; `serve` sends while it runs.
+    All sessions are views of the same room, in which the person is one member. Events are shown in
+    the session that was begun or prompted last; one that is returned to first gets the missed ones.
+    As a context manager it leaves the room at the end; `serve` sends while it runs.
 
     `folder` is where relative paths of tool calls begin.
     """
@@ -144,13 +144,13 @@ class RoomAgent:
         self._is_troubled = False
 
     async def serve(self) -> None:
-        """Send what the room says, until cancelled; then leave the room."""
+        """Send the words of the room, until cancelled; then leave the room."""
         try:
             async with self._visit:
                 try:
                     await self._outbox.run()
                 finally:
-                    self._session = ""  # leaving parks what is open, which asks nothing here
+                    self._session = ""  # leaving parks open calls, which asks nothing here
                     await self._stop_asking()
         finally:
             for turn in self._turns:
@@ -170,7 +170,7 @@ class RoomAgent:
         self._client = client
 
     async def initialize(self, protocol_version: int, **_: Any) -> InitializeResponse:
-        """Say what this agent can do."""
+        """Describe the abilities of this agent."""
         return InitializeResponse(
             protocol_version=min(protocol_version, PROTOCOL_VERSION) or PROTOCOL_VERSION,
             agent_capabilities=AgentCapabilities(
@@ -236,7 +236,7 @@ class RoomAgent:
     # -- sessions
 
     def _joined(self, room: JoinedRoom) -> None:
-        """Show the room anew after it was joined again, maybe with another past."""
+        """Show the room again after it was joined again, maybe with another past."""
         self._is_troubled = False
         if self._session:
             self._seen.clear()
@@ -257,7 +257,7 @@ class RoomAgent:
         self._ask_all(room)
 
     def _return_to(self, session: str, room: JoinedRoom) -> None:
-        """Show the room in a session, after what it missed meanwhile."""
+        """Show the room in a session, after the missed entries."""
         if session != self._session:
             self._session = session
             self._tell(self._heard, room)
@@ -383,7 +383,7 @@ class RoomAgent:
             self._complete(turn, event.body.text)
 
     def _complete(self, turn: _Turn, text: str) -> None:
-        """Show what has not been streamed of an answer; all of it if another text was."""
+        """Show the rest of an answer that was not streamed; all of it if another text was."""
         if text.startswith(turn.shown):
             rest = text[len(turn.shown) :]
         elif turn.shown.startswith(text):
@@ -577,7 +577,7 @@ def _error(text: str) -> RequestError:
 
 @contextmanager
 def _told() -> Iterator[None]:
-    """Report what is known to go wrong in one line."""
+    """Report known failures in one line."""
     try:
         yield
     except GenieError as error:

@@ -12,7 +12,7 @@ Update: TypeAlias = AgentMessageChunk | AgentThoughtChunk | ToolCallStart | Tool
 Send: TypeAlias = Callable[[str, Update], Awaitable[None]]
 
 MOST_CHARS: Final = 1_000_000
-"""Characters that wait for a slow editor; what the room says beyond them is left out."""
+"""Characters that wait for a slow editor; longer texts are left out."""
 
 LEFT_OUT: Final = "\n\n> … some of what the room said is left out: the editor was too slow\n\n"
 
@@ -21,7 +21,7 @@ class Outbox:
     """Sends updates one after another, while `run` runs.
 
     Text that continues the last waiting one is sent with it. If the editor does not read, text is
-    left out, and the editor is told; tool calls never are.
+    left out, and the editor gets a note; tool calls never are.
     """
 
     def __init__(self, send: Send) -> None:

@@ -1,6 +1,6 @@
 """Events of a room as texts and tool calls for an editor, which shows them as Markdown.
 
-What people and tools write is data: control characters are spelled out, and it stays inside a quote
+Words of people and tools are data: control characters are spelled out, and it stays inside a quote
 or a code span, so that it can't pass for another member's words or an editor's question.
 """
 
@@ -62,7 +62,7 @@ ANSWERS: Final = {
     ALWAYS: Answer(allow=True, scope="session"),
     DENY: Answer(allow=False),
 }
-"""What the options of a permission request stand for."""
+"""The meanings of the options of a permission request."""
 
 _KINDS: Final[dict[str, ToolKind]] = {
     "read": "read",
@@ -163,7 +163,7 @@ def title_of(call: ToolApproval, asker: str) -> str:
 def call_content(
     call: ToolApproval, effects: ToolEffects | None, folder: Path | None
 ) -> list[ContentToolCallContent | FileEditToolCallContent]:
-    """Return all that is known of a call: its arguments, what it would do, and its change."""
+    """Return all that is known of a call: its arguments, its effects, and its change."""
     by = "" if call.agent == SYSTEM else f"by {agent_path(call.agent)}"
     risk = f"at worst it {risk_of(call)}" if risk_of(call) else ""
     known = (str(each) for each in effects.known) if effects is not None else call.effects

@@ -31,7 +31,7 @@ def run_acp(options: argparse.Namespace, source: SettingsSource, locations: Loca
     """Serve until standard input is closed or a signal arrives; returns the exit code.
 
     Raises a `GenieError` for an invite, a name or settings that can't be used at all. Everything
-    that may pass is told in the editor.
+    that may pass is shown in the editor.
     """
     reading = source.read()
     settings = reading.settings

@@ -33,7 +33,7 @@ def run_mcp(options: argparse.Namespace, source: SettingsSource, locations: Loca
     """Serve until standard input is closed or a signal arrives; returns the exit code.
 
     Raises a `GenieError` for an invite or name that can't be used at all. Everything that may pass
-    is told by the tools.
+    is reported by the tools.
     """
     reading = source.read()
     given = {

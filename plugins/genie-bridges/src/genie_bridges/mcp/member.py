@@ -1,4 +1,4 @@
-"""An agent in a room: what it reads, writes and waits for."""
+"""An agent in a room: its reading, writing and waiting."""
 
 import asyncio
 import time
@@ -62,7 +62,7 @@ HEARD: Final = 2_000
 """Latest messages that are kept in memory; the copy of the log has those before."""
 
 PART: Final = 1_000
-"""Events that are read from the copy at once."""
+"""Events that are read from the copy in one go."""
 
 SEARCHED: Final = 50_000
 """Latest events that a search looks at."""
@@ -150,7 +150,7 @@ class AgentMember:
     async def wait(self, since: int | None, seconds: float) -> tuple[Page, list[Line]]:
         """Wait for the next messages of others after event `since`, by default after this call.
 
-        Returns at once if there are some, and none after `seconds`. Errors as in `read`.
+        Returns immediately if there are some, and none after `seconds`. Errors as in `read`.
         """
         room = await self._room()
         since = room.state.head if since is None else max(0, since)
@@ -305,7 +305,7 @@ class AgentMember:
         )
 
     def _trouble(self, room: JoinedRoom) -> str:
-        """Say what is wrong with the connection; empty if nothing is."""
+        """Name the problem of the connection; empty if nothing is."""
         status = room.connection
         detail = mask_known(status.detail)
         match status.state:

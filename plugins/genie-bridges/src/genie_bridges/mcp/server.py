@@ -84,8 +84,8 @@ def _add_reading(server: MCPServer, member: AgentMember) -> None:
     ) -> str:
         """Wait for the next message by another member, and return it with those that follow it.
 
-        Pass `since` so that none is missed: if there are messages after it, they are returned at
-        once. `timed_out` says that none came; wait again.
+        Pass `since` so that none is missed: if there are messages after it, they are returned
+        immediately. `timed_out` says that none came; wait again.
         """
         with _told():
             return text_of(*await member.wait(since, seconds))
@@ -134,7 +134,7 @@ def _add_resources(server: MCPServer, member: AgentMember) -> None:
 
 @contextmanager
 def _told(kind: type[ToolError | ResourceError] = ToolError) -> Iterator[None]:
-    """Report what is known to go wrong in one line; the SDK logs anything else and says less."""
+    """Report known failures in one line; the SDK logs anything else and says less."""
     try:
         yield
     except GenieError as error:

@@ -1,4 +1,4 @@
-"""`genie-tui replay --reasoner`: ask another reasoner about a saved room, and show what differs."""
+"""`genie-tui replay --reasoner`: another reasoner's decisions about a saved room."""
 
 import argparse
 import asyncio
@@ -66,7 +66,7 @@ def what_if(
     """Ask, print the report and keep it beside the room; returns the exit code.
 
     The model is the one that decides in a live room, unless the command line names another. Ctrl+C
-    ends the asking; what was found until then is printed and kept like the rest.
+    ends the asking; the results until then are printed and kept like the rest.
 
     Raises:
         StorageError: there is no such room, several are meant, or it can't be read or written.
@@ -158,7 +158,7 @@ def name_of(template: str) -> str:
 
 
 def hush() -> None:
-    """Keep SDKs from writing on the terminal: what they log is in what they raise."""
+    """Keep SDKs from writing on the terminal: their logs are in their exceptions."""
     os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")
     logging.getLogger().addHandler(logging.NullHandler())
 
@@ -167,7 +167,7 @@ def run_to_end(run: "WhatIf") -> None:
     """Ask about every message, or until ctrl+c, which `stopped` then says."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the same goes for what they warn of
+            warnings.simplefilter("ignore")  # the same goes for their warnings
             asyncio.run(run.run())
     except KeyboardInterrupt:
         run.stopped = STOPPED

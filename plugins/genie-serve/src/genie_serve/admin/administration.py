@@ -85,7 +85,10 @@ class Administration:
         self._held = 0
 
     async def answer(self, request: AnyRequest, by: str) -> AnyAnswer:
-        """Do what is asked; `by` names the administrator in the log. Never raises an `Exception`."""
+        """Carry out a request.
+
+        `by` names the administrator in the log. Never raises an `Exception`.
+        """
         try:
             answer = await self._answer(request)
         except GenieError as error:
@@ -322,7 +325,7 @@ def _entry(listing: Listing, live: _Live | None, problem: str | None) -> RoomEnt
 
 
 def _problems_of(served: ServedRoom) -> list[str]:
-    """Return what was wrong with a room's files, and why it can't write now, if so."""
+    """Return the problems of a room's files, and why it can't write now, if so."""
     room = served.server.room
     return [*served.problems, *filter(None, [room.log.refusal or room.failure or room.log.full])]
 

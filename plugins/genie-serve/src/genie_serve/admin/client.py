@@ -53,7 +53,7 @@ def ask_here(locations: Locations, request: AnyRequest) -> AnyAnswer:
 
     Raises:
         NoService: none runs here, or it ended before it answered.
-        AdminRefused: it did not do what was asked.
+        AdminRefused: it refused the request.
         NotUnderstood: the request is too large, or the answer is none.
     """
     with connected_socket(locations) as sock:
@@ -89,7 +89,7 @@ async def ask_remote(remote: Remote, identity: Identity, request: AnyRequest) ->
     Raises:
         NoService: no service answers there, or it ended before it answered. Another machine than
             the one with this pin learns nothing.
-        AdminRefused: the key is no administrator's, or the service did not do what was asked.
+        AdminRefused: the key is no administrator's, or the service refused the request.
         NotUnderstood: the request is too large, or the answer is none.
     """
     data, where = encode_request(request), f"at {remote.address}"

@@ -32,7 +32,7 @@ class NotUnderstood(AdminError):
 
 
 class AdminRefused(AdminError):
-    """The service did not do what was asked; the text is the service's."""
+    """The service refused the request; the text is the service's."""
 
 
 class NoService(AdminError):

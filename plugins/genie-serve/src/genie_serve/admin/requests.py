@@ -183,8 +183,8 @@ class Status(Answer, tag="status", frozen=True):
     """The state of the service; times are in seconds.
 
     It listens at `address`, and members are given `addresses`. `pin` is the fingerprint of its
-    certificate, `key` the service's key. `store` describes what machines share, and `shards` the
-    parts of it whose rooms this process hosts.
+    certificate, `key` the service's key. `store` describes the shared part of machines, and
+    `shards` the parts of it whose rooms this process hosts.
     """
 
     name: str

@@ -51,7 +51,7 @@ def no_service(locations: Locations) -> Iterator[None]:
 
 
 def listening_socket(locations: Locations) -> socket.socket:
-    """Return a socket that listens for administrators; what a killed service left is replaced.
+    """Return a socket that listens for administrators; the one of a killed service is replaced.
 
     Call it as the only service with its rooms here.
 

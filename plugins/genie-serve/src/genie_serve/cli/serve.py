@@ -29,11 +29,11 @@ SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 DISK_THREADS: Final = 32
-"""How many rooms may wait for the disk at once: it syncs several logs together."""
+"""How many rooms may wait for the disk together: it syncs several logs together."""
 
 
 def run_serve(options: argparse.Namespace, locations: Locations, out: TextIO) -> int:
-    """Serve until a signal arrives, and stop in good order; another signal ends at once."""
+    """Serve until a signal arrives, and stop in good order; another signal ends it immediately."""
     config = _config(options, locations)
     if options.probe:
         return _probe(config, out)

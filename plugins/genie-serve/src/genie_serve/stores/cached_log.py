@@ -32,7 +32,8 @@ logger = logging.getLogger(__name__)
 class CachedLog:
     """A `Log` that writes to a store first and then to its cache, from which it reads.
 
-    What is in the cache is in the store. `cache` has what only a file log has, such as its files.
+    Entries of the cache are in the store. `cache` has the parts that only a file log has, such as
+    its files.
     """
 
     def __init__(self, shared: SharedLog, cache: EventLog) -> None:
@@ -46,12 +47,13 @@ class CachedLog:
     ) -> tuple[Self, OpenedLog]:
         """Bring the cache up to the end of a log in a store, and open it; see `EventLog.open`.
 
-        A cache that is damaged or has other events than the store is set aside and made anew.
+        A cache that is damaged or has other events than the store is set aside and made again.
         Events that only the cache has, such as those of a room that was not in the store before,
         are written to the store. The caller holds the lock of the session.
 
         Raises:
-            StoreUnavailable: the store does not answer. What was read is kept, so that the next
+            StoreUnavailable: the store does not answer. Entries read so far are kept, so that the
+            next
                 attempt goes on from it.
             DiskFailure, DamagedSession: the cache can't be read or written.
             Superseded: another process writes to the log.
@@ -116,7 +118,7 @@ async def _opened(path: Path, first: Event | None) -> OpenedLog:
 
 
 async def _catch_up(shared: SharedLog, cache: EventLog, path: Path) -> bool:
-    """Let each have what only the other has; False if the cache has to be made anew."""
+    """Give each the other's entries; False if the cache has to be made again."""
     if not cache.is_intact:
         async with aclosing(shared.read(0)) as groups:
             async for _ in groups:

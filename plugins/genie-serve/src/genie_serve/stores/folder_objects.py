@@ -28,7 +28,7 @@ class FolderObjects:
     """A folder per room, with files under their digests; see `Objects`.
 
     A file has another name until it is complete, and is compared with its digest whenever it is
-    read, since not every bucket renames at once.
+    read, since not every bucket renames atomically.
     """
 
     def __init__(self, folder: Path) -> None:

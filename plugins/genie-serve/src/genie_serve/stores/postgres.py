@@ -56,13 +56,13 @@ REMOVAL: Final = 600.0
 """Seconds for removing a log or the files of a room."""
 
 GROUP_BYTES: Final = 1024 * 1024
-"""A larger group of events is written as several; as much is read at once."""
+"""A larger group of events is written as several; as much is read in one go."""
 
 CHUNK_BYTES: Final = 256 * 1024
 """How much of a file one row has."""
 
 TRANSFERS: Final = 3
-"""How many files are written or read at once, which leaves connections for events."""
+"""How many files are written or read side by side, which leaves connections for events."""
 
 MARGIN: Final = 0.1
 """The share of a lease by which a holder gives it up early."""
@@ -172,7 +172,7 @@ class PostgresStore:
     `urls` of the table is one connection URI, `prefix` the schema, `credentials` a file with the
     password, which is read for each connection. Without an `sslmode` in the URI, a server on
     another machine has to prove its name to `ca`, or to the authorities that this machine knows.
-    What is acknowledged is on more than half of `replicas` servers.
+    Acknowledged events are on more than half of `replicas` servers.
     """
 
     def __init__(self, table: StoreTable) -> None:
@@ -593,7 +593,7 @@ class _Database:
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Any]:
-        """Lend a connection; what fails is `StoreUnavailable`, except for a missing log."""
+        """Lend a connection; failures are `StoreUnavailable`, except for a missing log."""
         pool = await self._opened()
         with self._reported(OSError):
             connection = await pool.acquire(timeout=self._timeout)
@@ -679,7 +679,10 @@ class _Database:
 
 
 def _options(table: StoreTable) -> dict[str, Any]:
-    """Return what to connect with; raises `InvalidSetting`, which does not quote the address."""
+    """Return the arguments for the connection.
+
+    Raises `InvalidSetting`, which does not quote the address.
+    """
     try:
         (url,) = table.urls
         parts = urlsplit(url)
@@ -741,7 +744,7 @@ def _group(events: Sequence[Event]) -> tuple[Sequence[Event], bytes]:
 
 
 def _synchronous(names: str) -> int:
-    """Return how many standbys have what is acknowledged, by `synchronous_standby_names`."""
+    """Return how many standbys have acknowledged events, by `synchronous_standby_names`."""
     if found := _STANDBYS.match(names):
         return int(found[1])
     return 1 if names.strip() else 0

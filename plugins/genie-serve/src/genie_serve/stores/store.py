@@ -1,4 +1,4 @@
-"""What several machines share to keep a service's rooms going: documents, logs, files, leases."""
+"""A store that several machines share: documents, logs, files, leases."""
 
 import hashlib
 from collections.abc import AsyncGenerator, Sequence
@@ -36,7 +36,7 @@ def cause(error: BaseException) -> str:
 
 
 class UnsafeStore(GenieError):
-    """The store is set up so that it can lose what it has acknowledged."""
+    """The store is set up so that it can lose acknowledged writes."""
 
 
 class SharedLog(Protocol):
@@ -124,10 +124,10 @@ class SharedStore(Protocol):
         """Return a lease by name; each call returns another holder."""
 
     async def check(self) -> None:
-        """Check that what the store acknowledges survives.
+        """Check that acknowledged writes survive.
 
         Raises:
-            UnsafeStore: it is set up otherwise; the text says what to change.
+            UnsafeStore: it is set up otherwise; the text names the change.
         """
 
     async def aclose(self) -> None:

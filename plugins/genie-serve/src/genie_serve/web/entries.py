@@ -1,4 +1,4 @@
-"""What a browser shows of a room: messages, answers and notices, made of a room's state.
+"""The part of a room that a browser shows: messages, answers and notices, made of a room's state.
 
 All texts are safe to show. There are no keys, addresses, arguments or results of tools among them,
 and nothing that is private between others.
@@ -55,7 +55,7 @@ class Reaction(_Part, frozen=True):
 
 
 class Work(_Part, frozen=True):
-    """What an agent did about a message: a line, tool calls and an explanation.
+    """The work of an agent on a message: a line, tool calls and an explanation.
 
     `state` is "busy", "waiting", "silent", "failed" or "stopped".
     """
@@ -67,7 +67,7 @@ class Work(_Part, frozen=True):
 
 
 class MessageEntry(_Part, frozen=True, tag="message"):
-    """A message; `private` says who else can read it, `note` what is doubtful about it."""
+    """A message; `private` says who else can read it, `note` the doubts about it."""
 
     seq: int
     at: float
@@ -108,7 +108,7 @@ class NoticeEntry(_Part, frozen=True, tag="notice"):
 
 
 class Member(_Part, frozen=True):
-    """A present member; `busy` is what their agent does, `agent` whether they are one."""
+    """A present member; `busy` is the work of their agent, `agent` whether they are one."""
 
     name: str
     role: str
@@ -126,7 +126,7 @@ def message_entry(
 ) -> MessageEntry | None:
     """Return a message as its author has left it; None if it is hidden from this reader.
 
-    `text` is what a private message says to the one reader who may know.
+    `text` is that of a private message to the one reader who may know.
     """
     if thread.is_private and text is None:
         return None
@@ -200,7 +200,7 @@ def _member(person: Person, state: RoomState) -> Member:
 
 
 def _role(person: Person, state: RoomState) -> str:
-    """Return a person's role; whether they are an agent is told apart."""
+    """Return a person's role; an agent is marked elsewhere."""
     return person.role if person.is_agent else state.role_of(person)
 
 

@@ -1,4 +1,4 @@
-"""A room's log folded once for all its visitors, and what has changed since any event."""
+"""A room's log folded once for all its visitors, and the changes since any event."""
 
 import secrets
 from typing import Final
@@ -29,10 +29,10 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 class RoomFeed:
-    """What all visitors of a room may see, as of event `state.head`.
+    """The entries that all visitors of a room may see, as of event `state.head`.
 
     An entry has the number of its event and is encoded once after each change. Nothing private is
-    opened here: each visitor opens what is for them alone.
+    opened here: each visitor opens its own messages.
     """
 
     def __init__(self) -> None:

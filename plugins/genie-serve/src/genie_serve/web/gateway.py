@@ -1,7 +1,7 @@
 """Serves a page on which guests and observers join rooms in a browser.
 
-The gateway speaks the rooms' protocol for its visitors: it holds a key for each, signs what they
-write, and shows them what a guest may see. It has no engine, and answers no approvals.
+The gateway speaks the rooms' protocol for its visitors: it holds a key for each, signs their
+messages, and shows them the entries for guests. It has no engine, and answers no approvals.
 """
 
 import asyncio
@@ -53,7 +53,7 @@ USUAL_PORTS: Final = {"http": 80, "https": 443}
 COOKIE: Final = "genie-visit"
 
 GUESSES: Final = 10
-"""Wrong links from one network at once; then as many in `GUESS_PERIOD` seconds."""
+"""Wrong links from one network in one go; then as many in `GUESS_PERIOD` seconds."""
 
 GUESS_PERIOD: Final = 60.0
 
@@ -62,7 +62,7 @@ PROXIED: Final = 5
 
 ENTRIES: Final = 20
 ENTRIES_PER_SECOND: Final = 1.0
-"""How many people may try to come in by one link, at once and in the long run."""
+"""How many people may try to come in by one link, in one go and in the long run."""
 
 MOST_CONNECTIONS: Final = 1_024
 LARGEST_REQUEST: Final = 4_096
@@ -75,7 +75,7 @@ STALLED: Final = 20.0
 """Seconds that a tab may take to receive an update before it is dropped; it then reconnects."""
 
 PACE: Final = 0.03
-"""Seconds between updates of a tab: what happens meanwhile comes together."""
+"""Seconds between updates of a tab: events from meanwhile come together."""
 
 LEAVING: Final = 5.0
 
@@ -95,7 +95,7 @@ class Enter(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Say(msgspec.Struct, tag="say", forbid_unknown_fields=True):
-    """Posts a message; `id` is the page's own, `reply` the number of what it replies to."""
+    """Posts a message; `id` is the page's own, `reply` the number of its original."""
 
     id: Annotated[str, msgspec.Meta(min_length=1, max_length=40)]
     text: str
@@ -112,8 +112,8 @@ _FRAME: Final = msgspec.json.Decoder(Say | Typing)
 class WebGateway:
     """Serves the page for the rooms that are given to `link`.
 
-    It listens on loopback only, unless there is a certificate. `table.url` is what people open,
-    where a proxy on this machine adds TLS.
+    It listens on loopback only, unless there is a certificate. `table.url` is the address that
+    people open, where a proxy on this machine adds TLS.
     """
 
     def __init__(self, table: WebTable, *, clock: Callable[[], float] = time.time) -> None:
@@ -133,7 +133,7 @@ class WebGateway:
 
     @property
     def url(self) -> str:
-        """What people open, without a link."""
+        """The address that people open, without a link."""
         return self._url
 
     async def start(self) -> None:
@@ -355,7 +355,7 @@ class WebGateway:
 
 
 async def _send_updates(socket: WebSocket, visitor: Visitor, tab: Tab) -> None:
-    """Send a tab what it lacks, until it is gone or stalls."""
+    """Send a tab the missing entries, until it is gone or stalls."""
     with suppress(WebSocketDisconnect, TimeoutError):
         while True:
             await tab.changed.wait()
@@ -370,7 +370,10 @@ async def _send_updates(socket: WebSocket, visitor: Visitor, tab: Tab) -> None:
 
 
 async def _receive_frames(socket: WebSocket, visitor: Visitor, tab: Tab) -> None:
-    """Act on what a tab sends; one that is too fast waits, one that sends anything else is closed."""
+    """Act on frames of a tab.
+
+    One that is too fast waits, one that sends anything else is closed.
+    """
     loop = asyncio.get_running_loop()
     with suppress(WebSocketDisconnect):
         while True:
@@ -441,7 +444,7 @@ def _authority(scheme: str, host: str, port: int | None) -> str:
 
 
 def _check_url(text: str) -> None:
-    """Refuse what is no address of a page, or is one without TLS beyond this machine."""
+    """Refuse an address of no page, or is one without TLS beyond this machine."""
     try:
         url = urlsplit(text)
         is_whole = url.scheme in USUAL_PORTS and url.hostname and (url.port is None or url.port)

@@ -1,4 +1,4 @@
-"""Limits on connections to the page that are slow, never read, or send what no browser sends."""
+"""Limits on connections to the page that are slow, never read, or send odd bytes."""
 
 import asyncio
 from typing import Any, Final
@@ -40,7 +40,7 @@ MOST_FRAGMENTS: Final = 256
 
 
 class PageHttp(PromptHttp):
-    """Answers what is no request with the headers of all other answers."""
+    """Answers invalid requests with the headers of all other answers."""
 
     def send_400_response(self, msg: str) -> None:
         lines = "".join(f"{name}: {value}\r\n" for name, value in HEADERS.items())
@@ -50,7 +50,7 @@ class PageHttp(PromptHttp):
 
 
 class TabSocket(WebSocketsSansIOProtocol):
-    """A tab's connection: it ends when the tab does not read, and when it sends what no browser does.
+    """A tab's connection: it ends when the tab does not read, or sends odd frames.
 
     It is a stranger to the `limiter` until it is accepted.
     """

@@ -26,7 +26,7 @@ _SECRET_BYTES: Final = 16
 
 @dataclass(slots=True, eq=False)
 class WebLink:
-    """What a link gives access to, until `expires` and for so many `uses` more.
+    """The room and role of a link, until `expires` and for so many `uses` more.
 
     `ticket` is the invite by which the room lets its visitors in. `entering` counts the people who
     have taken a use and may give it back.

@@ -50,7 +50,7 @@ ENTERING: Final = 15.0
 
 BURST: Final = 20
 PER_SECOND: Final = 5.0
-"""What a tab may send."""
+"""The frames that a tab may send."""
 
 MOST_BYTES: Final = 256 * 1024
 """The size of an update beyond which the rest follows in others."""
@@ -83,16 +83,16 @@ class Streamed(msgspec.Struct, frozen=True):
 
 
 class Sent(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What became of a message of the visitor, by the page's id; without `why` it is recorded."""
+    """The outcome of a message of the visitor, by the page's id; without `why` it is recorded."""
 
     id: str
     why: str = ""
 
 
 class Update(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What has changed for a tab since its last update; with `reset` it forgets all before.
+    """The changes for a tab since its last update; with `reset` it forgets all before.
 
-    `head` and `feed` are what the tab names to continue from here on its next connection.
+    `head` and `feed` are for the tab to continue from here on its next connection.
     """
 
     feed: str
@@ -142,14 +142,14 @@ class Tab:
 
 
 class WebRoom:
-    """A room that visitors join through this gateway, and what they share of it."""
+    """A room that visitors join through this gateway, and their shared part of it."""
 
     def __init__(self, route: Route) -> None:
         self.route: Final = route
         self.feed = RoomFeed()
 
     def renew(self, feed: RoomFeed) -> None:
-        """Begin anew, as the room's log is another one than this feed's."""
+        """Begin again, as the room's log is another one than this feed's."""
         if self.feed is feed:
             self.feed = RoomFeed()
 
@@ -335,7 +335,7 @@ class Visitor:
             case ConnectionStatus(state=ConnectionState.CLOSED):
                 pass  # `_run` tells why
             case ConnectionStatus(state=ConnectionState.CONNECTING, detail=""):
-                pass  # what comes of the attempt is told
+                pass  # the outcome of the attempt is reported
             case ConnectionStatus(state=ConnectionState.RETRYING, detail=detail):
                 logger.info("a visitor is not connected: %s", detail)  # it may name addresses
                 self._show(Status(ConnectionState.RETRYING.value))
@@ -411,7 +411,7 @@ class Visitor:
     # -- to the room
 
     def say(self, tab: Tab, id_: str, text: str, reply_to: int) -> None:
-        """Send a message; the tab hears what became of it. The same id is sent only once."""
+        """Send a message; the tab hears of its outcome. The same id is sent only once."""
         if id_ in self._sent:
             known = self._sent[id_][1]
             if known is not None:
@@ -452,7 +452,7 @@ class Visitor:
     # -- to a tab
 
     def update(self, tab: Tab) -> Update:
-        """Return what a tab lacks, and move it on.
+        """Return the missing entries of a tab, and move it on.
 
         While the person is not in the room, or its past is still arriving, that is their status only.
         """

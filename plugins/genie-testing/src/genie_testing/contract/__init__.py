@@ -1,4 +1,4 @@
-"""What every agent must do, as tests to run your own `Agent` through.
+"""The duties of every agent, as tests to run your own `Agent` through.
 
     class TestMyAgent(AgentContract):
         @asynccontextmanager
@@ -25,4 +25,4 @@ from genie_testing.contract.rig import Rig as Rig  # noqa: E402
 
 
 class AgentContract(Answering, Calling, Approving, Remembering, Reading, Ending):
-    """The whole of it: subclass, implement `scripted`, and say in `lacks` what you leave out."""
+    """All of it: subclass, implement `scripted`, and name missing abilities in `lacks`."""

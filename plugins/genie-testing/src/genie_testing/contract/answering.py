@@ -1,4 +1,4 @@
-"""Saying something, at once or bit by bit."""
+"""Saying something, in one piece or bit by bit."""
 # ruff: noqa: FBT001, S101 - these are tests: their names say it all, flags are fixtures
 
 import pytest
@@ -14,7 +14,7 @@ ANSWER = "Paris is the capital of France,\nand has been for long."
 
 
 class Answering(ContractCase):
-    """The answer is what the model said last."""
+    """The answer is the model's last text."""
 
     async def test_the_answer_is_what_the_model_said(self, streaming: bool) -> None:
         async with self.opened(Say(ANSWER)) as rig:

@@ -14,7 +14,7 @@ DELETE = Call("delete", {"path": "notes.txt"})
 
 
 class Approving(ContractCase):
-    """No tool runs unasked, and what was answered is what happens."""
+    """No tool runs unasked, and the answer decides."""
 
     async def test_a_call_is_asked_for_by_name_and_arguments_before_it_runs(
         self, streaming: bool

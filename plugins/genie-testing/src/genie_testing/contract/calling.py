@@ -1,4 +1,4 @@
-"""Using tools, and what may go wrong in them."""
+"""Using tools, and their failures."""
 # ruff: noqa: FBT001, S101 - these are tests: their names say it all, flags are fixtures
 
 from genie_core.agent.base import AsyncTool
@@ -7,7 +7,7 @@ from genie_testing.turns import Call, Calls, Say, Turn
 
 
 class Calling(ContractCase):
-    """Whatever a tool does, the model gets to know and the run goes on."""
+    """The model gets to know everything that a tool does and the run goes on."""
 
     async def test_a_tool_gets_its_arguments_and_the_model_its_result(
         self, streaming: bool

@@ -66,7 +66,7 @@ class Ending(ContractCase):
         async with self.opened(Cut(BEGINNING), Say("The whole story.")) as rig:
             try:
                 await ask(rig.agent, "tell", streaming=True, emit=pieces.append)
-            except Exception:  # noqa: BLE001 - whatever it is, the run has failed
+            except Exception:  # noqa: BLE001 - the run has failed
                 assert "".join(pieces) == BEGINNING
                 await ask(rig.agent, "tell")
                 assert BEGINNING in "\n".join(rig.last.texts)
@@ -172,7 +172,7 @@ class Ending(ContractCase):
         async with self.opened(Cut("Once upon"), Say("The whole story.")) as rig:
             try:
                 answer = await ask(rig.agent, "tell", streaming=streaming)
-            except Exception:  # noqa: BLE001 - whatever it is, it is not an answer
+            except Exception:  # noqa: BLE001 - it is not an answer
                 assert await ask(rig.agent, "tell", streaming=streaming) == "The whole story."
             else:
                 assert answer == "The whole story."

@@ -1,4 +1,4 @@
-"""What every `Log` of a room must do, as tests to run your own implementation through.
+"""The duties of every `Log` of a room, as tests to run your own implementation through.
 
     class TestMyLog(LogContract):
         @asynccontextmanager
@@ -28,13 +28,13 @@ from genie_core.room.server.log import Log, Superseded
 from genie_core.runtime.tasks import start_task
 
 GROUPS: Final = (1, 3, 20, 1, 100)
-"""How many events `write_until_killed` writes at once, in turn."""
+"""How many events `write_until_killed` writes in one go, in turn."""
 
 KILLED_AFTER: Final = (1, 4, 11, 25)
 """After how many groups a writing process is killed, in turn."""
 
 LARGE: Final = 300_000
-"""Characters of a large message: a few of them are more than a store takes at once."""
+"""Characters of a large message: a few of them are more than a store takes in one go."""
 
 
 def make_events(first: int, end: int, sender: str = "alice", text: str = "") -> list[Event]:
@@ -81,7 +81,7 @@ class LogPlace(ABC):
 
     @abstractmethod
     async def restart(self) -> None:
-        """Stop and start what keeps the log, if anything runs; all logs are closed."""
+        """Stop and start the server of the log, if anything runs; all logs are closed."""
 
     @abstractmethod
     def damage(self, machine: str = "a") -> None:
@@ -193,7 +193,7 @@ class LogContract:
                 await place.close(log)
 
     async def test_large_groups_are_written_whole(self, tmp_path: Path) -> None:
-        """Many events in one group, and more text than a store takes at once."""
+        """Many events in one group, and more text than a store takes in one go."""
         async with self.opened(tmp_path) as log:
             many = make_events(1, 5_001)
             large = make_events(5_001, 5_009, text="é" * LARGE)
@@ -226,7 +226,7 @@ class LogContract:
     # -- restarts
 
     async def test_all_that_was_acknowledged_is_found_again(self, tmp_path: Path) -> None:
-        """After the log was opened anew, and after the store was restarted."""
+        """After the log was opened again, and after the store was restarted."""
         async with self.placed(tmp_path) as place:
             log = await place.open()
             await log.append(make_events(1, 40))

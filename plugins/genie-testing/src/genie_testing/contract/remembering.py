@@ -1,4 +1,4 @@
-"""What stays of a run, and what must not."""
+"""The memory of a run, and its limits."""
 # ruff: noqa: S101 - these are tests: their names say it all
 
 import json

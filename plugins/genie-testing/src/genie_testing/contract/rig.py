@@ -1,4 +1,4 @@
-"""What the contract needs from those who run their agent through it."""
+"""The parts that the contract needs from an author of an agent through it."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ Feature: TypeAlias = Literal[
     "insistence",
     "limits",
 ]
-"""What an agent may do without.
+"""The abilities that an agent may lack.
 
 "schemas" means that arguments are checked before a tool gets them, "memory" that the model is shown
 the runs before, "retries" that a request is repeated when a provider is busy, "insistence" that
@@ -37,8 +37,8 @@ a model that says nothing is asked again, and a run fails in which it never says
 class Rig:
     """An agent whose model follows a script.
 
-    `make` gives a fresh agent on the same model with the same tools. Without `model`, which tells
-    what was sent to it, tests that have to look there are skipped.
+    `make` gives a fresh agent on the same model with the same tools. Without `model`, which reports
+    its input, tests that have to look there are skipped.
     """
 
     def __init__(self, make: Callable[[], Agent], model: ScriptedModel | None = None) -> None:
@@ -64,12 +64,12 @@ class Rig:
 
 
 class Approver:
-    """An approval callback that gives one answer to all and remembers what it was asked.
+    """An approval callback that gives one answer to all and remembers the calls.
 
     As with the engine's own, an agent may name the parameters when it calls it.
     """
 
-    def __init__(self, answer: Verdict | bool = True) -> None:  # noqa: FBT001, FBT002 - an answer is what it takes
+    def __init__(self, answer: Verdict | bool = True) -> None:  # noqa: FBT001, FBT002 - the value is an answer
         self._answer = answer if isinstance(answer, Verdict) else Verdict(approved=answer)
         self.asked: list[tuple[str, dict[str, Any]]] = []
 
@@ -84,7 +84,7 @@ class Approver:
 
 
 class ContractCase:
-    """What the tests of the contract have in common.
+    """The common part of the tests of the contract.
 
     `lacks` gives, for each feature the agent does without, the reason to show for skipped tests.
     `patience` is how many seconds a test may take before it counts as hanging, and `promptness`

@@ -1,4 +1,4 @@
-"""What every `SharedStore` must do besides logs, as tests to run your own implementation through.
+"""The duties of every `SharedStore` besides logs, as tests to run your own implementation through.
 
     class TestMyDocuments(DocumentsContract):
         @asynccontextmanager
@@ -61,7 +61,7 @@ class DocumentsContract(StoreContract):
     """Documents by key: each write replaces one whole, for all machines."""
 
     async def test_a_document_is_read_as_it_was_put(self, tmp_path: Path) -> None:
-        """On each machine, whatever bytes it has."""
+        """On each machine, with any bytes."""
         async with self.placed(tmp_path) as place:
             here, there = place.connect("a").documents, place.connect("b").documents
             for content in (b"{}", b"", bytes(range(256)) * 400):
@@ -260,7 +260,7 @@ class ObjectsContract(StoreContract):
     async def test_a_file_whose_writing_was_cancelled_is_complete_or_missing(
         self, tmp_path: Path
     ) -> None:
-        """It can be put again at once."""
+        """It can be put again immediately."""
         async with self.placed(tmp_path / "store") as place:
             objects = place.connect().objects
             target = tmp_path / "copy"

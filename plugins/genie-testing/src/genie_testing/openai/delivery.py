@@ -51,7 +51,7 @@ def raw(turn: Raw, *, streamed: bool) -> ASGIApp:
 
 
 class InPieces:
-    """A response that sends pieces one by one and then does what `ending` says."""
+    """A response that sends pieces one by one and then ends as `ending` says."""
 
     def __init__(self, pieces: Iterable[str], media_type: str, ending: ASGIApp) -> None:
         self._pieces = pieces

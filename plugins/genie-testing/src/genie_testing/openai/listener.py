@@ -1,4 +1,4 @@
-"""An HTTP server on loopback that can be told to drop a client, and that ends at once."""
+"""An HTTP server on loopback that drops a client on request, and that ends immediately."""
 
 import asyncio
 import socket
@@ -55,7 +55,7 @@ class Listener:
         self._socket = None
 
     def drop(self, scope: Scope) -> None:
-        """Close a client's connection after what was sent."""
+        """Close a client's connection after the sent part."""
         for connection in list(self._server.server_state.connections):
             transport = connection.transport
             if transport.get_extra_info("peername") == tuple(scope["client"]):

@@ -1,4 +1,4 @@
-"""What the model answers, before it takes the form of one interface or the other."""
+"""The model's answer, before it takes the form of one interface or the other."""
 
 import itertools
 import json
@@ -26,7 +26,7 @@ class WrittenCall:
 class ModelReply:
     """A text, or none, and calls.
 
-    `tag` makes ids unique, also among servers; `body` is what the client sent. `cut` says that the
+    `tag` makes ids unique, also among servers; `body` is that of the client. `cut` says that the
     length limit ended the text.
     """
 

@@ -1,4 +1,4 @@
-"""What a model is asked, read alike from both of the interfaces."""
+"""The input of a model, read alike from both of the interfaces."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ class ModelRequest:
     """One request to the model, as it came and as it reads.
 
     `key` is the credential the client sent, `structured` whether it wants JSON for an answer, and
-    `tools` are the names of what the model may call.
+    `tools` are the names of the tools for the model.
     """
 
     api: ApiName
@@ -97,7 +97,7 @@ class ModelRequest:
 def unmatched(entries: Iterable[HistoryEntry], *, adjacent: bool) -> list[str]:
     """List the calls without a result and the results without a call.
 
-    With `adjacent` the results must come before anything else is said.
+    With `adjacent` the results must come before any other text.
     """
     waiting: list[str] = []
     strays: list[str] = []

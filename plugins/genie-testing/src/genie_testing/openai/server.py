@@ -1,4 +1,4 @@
-"""The server itself: whose turn it is, and what it has been asked."""
+"""The server itself: whose turn it is, and its requests."""
 
 import itertools
 import json
@@ -37,7 +37,7 @@ class FakeOpenAI:
     Use it as `async with FakeOpenAI(Say("hello")) as server:` and point a client at
     `server.base_url` with `server.api_key`; any other key is refused. Both `/chat/completions` and
     `/responses` take turns from the same script, streaming or not. When no turn is left, `choose`
-    picks one for each request; without it, the model repeats what the user said, or, where JSON is
+    picks one for each request; without it, the model repeats the user's words, or, where JSON is
     asked for, the last JSON it was told to say.
 
     With `models`, these are the only ones there are. As with the real service, a conversation in

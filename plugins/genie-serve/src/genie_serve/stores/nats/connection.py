@@ -31,7 +31,7 @@ PAUSE: Final = 0.1
 """Seconds until a failed request is repeated."""
 
 FETCHED: Final = 32
-"""Messages that are held at once while many are read."""
+"""Messages that are held together while many are read."""
 
 UNANSWERED: Final = (nats.errors.Error, OSError)
 """All that nats-py raises if a request fails; timeouts are both."""

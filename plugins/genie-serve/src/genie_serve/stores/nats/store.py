@@ -154,9 +154,9 @@ class NatsStore:
         return [*names, f"KV_{prefix}_documents", f"KV_{prefix}_leases"]
 
     async def _check_syncing(self, servers: set[str]) -> None:
-        """Check that all servers that keep rooms sync what they acknowledge.
+        """Check that all servers that keep rooms sync acknowledged writes.
 
-        What a client is told by the servers does not say it; their monitoring does.
+        The answers of the servers to a client do not show it; their monitoring does.
         """
         if self._table.synced:
             return
@@ -240,6 +240,6 @@ def _settings(url: str) -> ServerSettings:
         with urllib.request.urlopen(address, timeout=5) as answer:  # noqa: S310 - checked above
             return msgspec.json.decode(answer.read(SETTINGS_BYTES), type=ServerSettings)
     except (OSError, msgspec.MsgspecError, ValueError) as error:
-        inner = getattr(error, "reason", None)  # urllib wraps what the system says
+        inner = getattr(error, "reason", None)  # urllib wraps the system's words
         why = cause(inner if isinstance(inner, Exception) else error)
         raise StoreUnavailable(f"the monitoring of NATS at {url} does not answer: {why}") from error
