@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from genie_core.message import Message
+from genie_core.room.client.signer import Signer
+from genie_core.room.engine.context import Place
 from genie_core.room.engine.controls import EngineControls
 from genie_core.room.engine.policy import ApprovalPolicy, AskAlways
 from genie_core.room.engine.private_arguments import PrivateArguments
@@ -48,3 +50,16 @@ class EngineConfig:
     where: str = ""
     reload: Callable[[str], EngineLoader] | None = None
     private: PrivateArguments = field(default_factory=PrivateArguments)
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSite:
+    """The terminal where an engine works."""
+
+    device: str = ""
+    place: Place | None = None
+    """Finds the files of messages on this machine."""
+    author: Signer | None = None
+    """Verifies the owner's entries."""
+    serves: bool = False
+    """Whether the owner is the host, whose engine works for others, too."""

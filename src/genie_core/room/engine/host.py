@@ -9,11 +9,9 @@ from typing import Final
 from genie_core.errors import GenieError
 from genie_core.privacy.redaction import mask_known
 from genie_core.room.client.model import EngineState, EngineStatus
-from genie_core.room.client.signer import Signer
 from genie_core.room.engine.approvals import Approvals
 from genie_core.room.engine.backlog import BacklogChoice
-from genie_core.room.engine.config import Engine, EngineConfig, EngineLoader
-from genie_core.room.engine.context import Place
+from genie_core.room.engine.config import Engine, EngineConfig, EngineLoader, EngineSite
 from genie_core.room.engine.controls import EngineControls
 from genie_core.room.engine.pending_reports import unfinished
 from genie_core.room.engine.private_arguments import DETAILS_WITH
@@ -47,8 +45,6 @@ class EngineHost:
     `open` starts loading it. Call `begin` once the room's past is known, then `accept` for every
     event. `close` parks open requests and closes the engine. If the engine can't be loaded or
     fails, the messages that it handles fail; the room goes on.
-
-    `serves` means that the owner is the host, whose engine works for others too.
     """
 
     def __init__(
@@ -58,21 +54,14 @@ class EngineHost:
         reporter: EngineReporter,
         approvals: Approvals,
         remote: RemoteControl,
-        *,
-        device: str = "",
-        place: Place | None = None,
-        author: Signer | None = None,
-        serves: bool = False,
+        site: EngineSite,
     ) -> None:
         self._config = config
         self._state = state
         self._reporter = reporter
         self._approvals = approvals
         self._remote = remote
-        self._device = device
-        self._place = place
-        self._author = author
-        self._serves = serves
+        self._site = site
         self._name = ""
         waiting = EngineState.ABSENT if config.loader is None else EngineState.LOADING
         self._status = EngineStatus(waiting, config.label, config.offline)
@@ -163,7 +152,7 @@ class EngineHost:
 
     def has(self, exchange: MessageThread) -> bool:
         mine = exchange.handler == self._name
-        return mine and not self._state.is_elsewhere(exchange, self._device)
+        return mine and not self._state.is_elsewhere(exchange, self._site.device)
 
     async def close(self, reason: str, grace: Grace) -> set[int]:
         """End all runs, within the grace plus a few seconds, and close the engine.
@@ -241,11 +230,8 @@ class EngineHost:
             self._approvals,
             self._config.private,
             engine.policy,
-            device=self._device,
-            place=self._place,
-            author=self._author,
-            serves=self._serves,
-            on_own=self._mark_own,
+            self._site,
+            self._mark_own,
         ) as runs:
             if engine.controls is not None:
                 engine.controls.begin(self._state.costs.of(self._name))

@@ -21,7 +21,6 @@ from genie_core.errors import GenieError, public_summary, summary
 from genie_core.execution import Execution
 from genie_core.message import Message
 from genie_core.privacy.redaction import mask_known
-from genie_core.room.client.signer import Signer
 from genie_core.room.engine.approvals import Approvals
 from genie_core.room.engine.backlog import (
     AT_ONCE,
@@ -32,7 +31,8 @@ from genie_core.room.engine.backlog import (
     Backlog,
     BacklogChoice,
 )
-from genie_core.room.engine.context import ContextSync, MissingMessage, Place, missing
+from genie_core.room.engine.config import EngineSite
+from genie_core.room.engine.context import ContextSync, MissingMessage, missing
 from genie_core.room.engine.pending_reports import unfinished
 from genie_core.room.engine.policy import ApprovalPolicy
 from genie_core.room.engine.private_arguments import DETAILS_WITH, PrivateArguments
@@ -117,11 +117,7 @@ class RunManager:
         approvals: Approvals,
         private: PrivateArguments,
         policy: ApprovalPolicy,
-        *,
-        device: str = "",
-        place: Place | None = None,
-        author: Signer | None = None,
-        serves: bool = True,
+        site: EngineSite,
         on_own: Callable[[], None] = lambda: None,
     ) -> None:
         self._session = session
@@ -132,11 +128,9 @@ class RunManager:
         self._approvals = approvals
         self._private = private
         self._policy = policy
-        self._device = device
-        self._place = place
-        self._serves = serves
-        self._verifier = Verifier(state, owner, author, serves=serves)
-        self._context = ContextSync(session, owner, self._verifier, place)
+        self._site = site
+        self._verifier = Verifier(state, owner, site.author, serves=site.serves)
+        self._context = ContextSync(session, owner, self._verifier, site.place)
         self._backlog = Backlog(owner)
         self._held_context: dict[int, MissingMessage] = {}
         self._tasks = asyncio.TaskGroup()
@@ -179,7 +173,7 @@ class RunManager:
         waiting = {seq: run for seq, run in running if seq > live_after and self._is_here(run)}
         reply_of = self._verifier.reply_of
         lacking = missing(
-            self._state, self._owner, remembered, place=self._place, reply_of=reply_of
+            self._state, self._owner, remembered, place=self._site.place, reply_of=reply_of
         )
         for item in lacking:
             if item.said and item.exchange.seq in waiting:
@@ -205,7 +199,7 @@ class RunManager:
         undecided = [
             each
             for each in runs
-            if each.phase is Phase.DECIDING and each.author != self._owner and self._serves
+            if each.phase is Phase.DECIDING and each.author != self._owner and self._site.serves
         ]
         if len(undecided) >= MIN_BACKLOG:
             self._backlog.hold(undecided)
@@ -270,7 +264,7 @@ class RunManager:
 
     def _is_here(self, exchange: MessageThread) -> bool:
         mine = exchange.handler == self._owner
-        return mine and not self._state.is_elsewhere(exchange, self._device)
+        return mine and not self._state.is_elsewhere(exchange, self._site.device)
 
     def _take(self, exchange: MessageThread) -> None:
         objection = self._verifier.objection(exchange)

@@ -24,6 +24,7 @@ from genie_core.room.client.model import (
     SessionEnded,
 )
 from genie_core.room.engine.approvals import Approvals
+from genie_core.room.engine.config import EngineSite
 from genie_core.room.engine.host import EngineHost
 from genie_core.room.engine.pending_reports import lacking
 from genie_core.room.engine.remote_control import RemoteControl
@@ -101,17 +102,13 @@ class JoinedRoom:
             on_event,
             lambda file: self.engine.file_arrived(file),
         )
-        self.engine = EngineHost(
-            config.engine,
-            state,
-            reporter,
-            self.approvals,
-            remote,
-            device=client.device,
-            author=client.signer,
+        site = EngineSite(
+            client.device,
+            self.files.path if sync is not None else None,
+            client.signer,
             serves=config.close_room is not None,
-            place=self.files.path if sync is not None else None,
         )
+        self.engine = EngineHost(config.engine, state, reporter, self.approvals, remote, site)
         self.hosting = Hosting(config, client, state, on_event, partial(self._end, NextStep.HOST))
         self._reader = client.signer.reader
         self._preferences = config.preferences

@@ -29,7 +29,7 @@ from genie_core.reasoner import Decision, Response
 from genie_core.room.client.events import RoomEvent
 from genie_core.room.client.model import Answer, EngineState, EngineStatus
 from genie_core.room.client.signer import Signer
-from genie_core.room.engine.config import Engine, EngineConfig, EngineLoader
+from genie_core.room.engine.config import Engine, EngineConfig, EngineLoader, EngineSite
 from genie_core.room.engine.host import EngineHost
 from genie_core.room.files.transfer import Direction, Transfer
 from genie_core.room.participant.room import JoinedRoom
@@ -131,8 +131,7 @@ async def engine_of(
         ben.reporter,
         ben.approvals,
         ben.remote,
-        device="desk",
-        author=author,
+        EngineSite("desk", author=author),
     )
     engine.open("ben")
     engine.begin(ben.state.head)

@@ -20,6 +20,7 @@ from genie_core.agent.approval import ask_about
 from genie_core.room.client.model import Answer, EngineState
 from genie_core.room.engine.approvals import NO_POLICY_RESULT, Approvals
 from genie_core.room.engine.backlog import IN_FLIGHT, MIN_BACKLOG, TAKEN_BACK, BacklogChoice
+from genie_core.room.engine.config import EngineSite
 from genie_core.room.engine.effects import ToolEffects
 from genie_core.room.engine.grants import CHANGED, Grant
 from genie_core.room.engine.policy import (
@@ -671,7 +672,16 @@ async def working(
     log: Log, policy: ApprovalPolicy, run: RunFn, decide: DecideFn = delegate_all
 ) -> AsyncIterator[Approvals]:
     session = GroupSession("r", reasoner_factory(decide), agent_factory(run))
-    runs = RunManager(session, log.state, "ann", log.reporter, log.approvals, log.private, policy)
+    runs = RunManager(
+        session,
+        log.state,
+        "ann",
+        log.reporter,
+        log.approvals,
+        log.private,
+        policy,
+        EngineSite(serves=True),
+    )
     async with runs:
         runs.begin((), log.state.head)
         log.runs = runs
@@ -713,7 +723,7 @@ async def test_an_edited_command_is_the_one_that_runs() -> None:
     message = log.add("ann", MessagePosted("0", "genie, /drop", "ann"))
     log.add("ann", MessageEdited(message, "genie, /review"))
     session = GroupSession("r", reasoner_factory(delegate_all), agent_factory(run))
-    parts = log.reporter, log.approvals, log.private, Rules()
+    parts = log.reporter, log.approvals, log.private, Rules(), EngineSite(serves=True)
     async with RunManager(session, log.state, "ann", *parts) as runs:
         log.runs = runs
         runs.begin((), message - 1)  # it came while the engine was loading
