@@ -33,8 +33,7 @@ from genie_core.room.protocol.events import HostStarted
 from genie_core.room.protocol.frames import MOST_PRESENT, Challenge
 from genie_core.room.security.founding import continued_room
 from genie_core.room.security.signing import is_signed
-from genie_core.room.state.continuations import may_be_continued
-from genie_core.room.state.hosting import Claim, may_host
+from genie_core.room.state.hosting import Claim, may_be_continued, may_host
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.view.continuations import (
     CONTINUE,

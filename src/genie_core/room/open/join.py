@@ -236,29 +236,30 @@ class NowhereHosted(GenieError):
 
 @dataclass(slots=True)
 class JoinContext:
-    """The copy with which a person joins, and their profile for the room.
-
-    `lent` is the copy that another terminal of theirs has open, `drafted` are the files of their
-    draft. `apart`: keep the new copy separate from others of the same id. `host` is the pin of a
-    host just found, `found` that of one that the copy followed before it was cut. `better` is the
-    record of a host who answers and comes before the one that was dialled. A `guest` brings no
-    engine.
-    """
+    """The copy with which a person joins, and their profile for the room."""
 
     saved: SavedSession | None = None
     opened: OpenedLog | None = None
     bequest: list[Event] = field(default_factory=list)
+    """Events of the copy that the host's log lacks."""
     unsent: tuple[PendingMessage, ...] = ()
     unrecorded: tuple[PendingReport, ...] = ()
     drafted: tuple[FileRef, ...] = ()
+    """The files of a draft."""
     lent: SavedSession | None = None
+    """The copy that another terminal of theirs has open."""
     patient: bool = False
     wanted: str = ""
+    """The room's id, if it is known without a copy."""
     apart: bool = False
+    """Whether to keep the new copy separate from others of the same id."""
     host: str = ""
+    """The pin of a host just found; `found` is that of one whom the copy followed before its cut."""
     found: str = ""
     better: HostRecord | None = None
+    """The record of a host who answers and comes before the one that was dialled."""
     guest: bool = False
+    """Whether they bring no engine."""
 
     @property
     def room(self) -> str:

@@ -14,8 +14,7 @@ from genie_core.room.discovery.service_record import Announcement
 from genie_core.room.open.requests import NearbyRoom
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.security.identity import words
-from genie_core.room.state.continuations import may_be_continued
-from genie_core.room.state.hosting import can_host
+from genie_core.room.state.hosting import can_host, may_be_continued
 from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.catalog import Catalog, Listing
 from genie_core.storage.errors import StorageError

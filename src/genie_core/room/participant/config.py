@@ -20,48 +20,45 @@ from genie_core.runtime.grace import GRACE
 
 @dataclass(frozen=True, slots=True)
 class RoomConfig:
-    """Differences between a host, a member and a guest.
-
-    Attributes:
-        connect: makes the connection, which delivers to the given callback.
-        put_away: last step of leaving.
-        preferences: how the person wants to be answered.
-        claim: returns the present host's claim to the room; None if it need not make one.
-        address: where others can join, as HOST:PORT; empty unless the room is hosted here.
-        invites: only if the room is hosted here.
-        library: keeps the room's files on this machine.
-        past: reads events from the room's log on this machine: those after a number, at most so
-            many. May block.
-        saved: returns the name of the session on this machine.
-        keep: appends an event to the own copy of the log, without waiting; not needed by a host.
-        note_seen: writes down how far the person has seen the room; may block.
-        deed: states where this person would host; `learn` notes where another member does.
-        begin_closing: for a host, announces that the room is suspended within so many seconds, and
-            returns the number of the last event that can be a message.
-        decline: notes that the person does not follow into a room that continues this one; may
-            block.
-        close_room: for a host, suspends the room after its own connection has ended.
-        grace: seconds that running work gets on leaving.
-    """
+    """Differences between a host, a member and a guest."""
 
     connect: Callable[[Deliver], RoomConnection]
+    """Makes the connection, which delivers to the given callback."""
     put_away: Callable[[], Awaitable[None]]
+    """The last step of leaving."""
     engine: EngineConfig = field(default_factory=EngineConfig)
     preferences: str = ""
+    """How the person wants to be answered."""
     claim: Callable[[], Claim | None] = lambda: None
+    """Returns the present host's claim to the room; None if it need not make one."""
     address: str = ""
+    """Where others can join, as HOST:PORT; empty unless the room is hosted here."""
     invites: HostPresence | None = None
+    """Only if the room is hosted here."""
     library: FileSync | None = None
+    """Keeps the room's files on this machine."""
     past: ReadEvents | None = None
+    """Reads events from the room's log on this machine."""
     saved: Callable[[], str] = str
+    """Returns the name of the session on this machine."""
     keep: Callable[[Event], None] | None = None
+    """Appends an event to the own copy of the log, without waiting; not needed by a host."""
     note_seen: Callable[[int], None] | None = None
+    """Writes down how far the person has seen the room; may block."""
     deed: Callable[[], HostRecord] | None = None
+    """States where this person would host; `learn` notes where another member does."""
     learn: Callable[[HostRecord], None] | None = None
     begin_closing: Callable[[float], Awaitable[int]] | None = None
+    """For a host: announces that the room is suspended within so many seconds.
+
+    Returns the number of the last event that can be a message.
+    """
     decline: Callable[[str], None] | None = None
+    """Notes that the person does not follow into a room that continues this one; may block."""
     close_room: Callable[[str], Awaitable[None]] | None = None
+    """For a host: suspends the room after its own connection has ended."""
     grace: float = GRACE
+    """Seconds that running work gets on leaving."""
 
 
 class RoomPreferences(PreferencesSource):

@@ -150,33 +150,35 @@ class Refused(Exception):
 
 @dataclass(slots=True, eq=False)
 class Peer:
-    """One connection to the room. Nothing in it grows with how slowly the peer reads.
-
-    `source` and `channel` are those of `Room.connect`. The client signs `nonce` with its `hello`;
-    `pass_id` is the invite that it has proven, `invite` the one that it has used. `position` is the last event sent, `strikes` counts
-    the frames refused in a row, `arrived` is the size of the last frame. `farewell` is the refusal
-    to end with, sent only after the events up to `until`. `done` says that nothing more is sent.
-    """
+    """One connection to the room. Nothing in it grows with how slowly the peer reads."""
 
     id: int
     signals: Signals
     source: str = ""
     channel: str | None = None
+    """As in `Room.connect`, like `source`."""
     stage: Stage = Stage.GREETING
     hello: Hello = field(default_factory=lambda: Hello(""))
     nonce: str = ""
+    """The client signs it with its `hello`."""
     pass_id: str = ""
+    """The invite that the client has proven; `invite` is the one that it has used."""
     invite: InviteToken | None = None
     waiting_since: float = 0.0
     name: str = ""
     device: str = ""
     position: int = 0
+    """The last event sent."""
     strikes: int = 0
+    """How many frames in a row were refused."""
     replies: deque[ServerFrame] = field(default_factory=deque)
     arrived: int = 0
+    """The size of the last frame."""
     farewell: FrameRefused | None = None
+    """The refusal to end with, sent only after the events up to `until`."""
     until: int = 0
     done: bool = False
+    """Whether nothing more is sent."""
 
     @property
     def key(self) -> str:

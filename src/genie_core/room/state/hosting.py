@@ -51,6 +51,17 @@ def others_may_host(state: RoomState, key: str) -> bool:
     return bool(given - {key, ""})
 
 
+def may_be_continued(state: RoomState, record: HostRecord, continues: str) -> bool:
+    """Whether to ask the signer of a host record for a proof that this room goes on there.
+
+    `continues` is the id that the announcement names, which no one has signed. The signer took part
+    here as a person and member, and has been neither banned nor muted since.
+    """
+    name = state.members.entitled(record.key)
+    is_theirs = name is not None and fold_name(name) == fold_name(record.host)
+    return is_theirs and bool(state.room) and continues == state.room != record.room
+
+
 def refuse_other_room(state: RoomState, event: Event, room: str) -> None:
     """Refuse an event that makes this another room, or gives it a host who may not host it.
 
