@@ -1,4 +1,8 @@
-"""The first start: ask once for a name, for an assistant, and for a workspace."""
+"""The first start: ask once for a name, for an assistant, and for a workspace.
+
+It is an app of its own, before the program: a screen of the program would have to change the
+person of a running one.
+"""
 
 import asyncio
 import signal

@@ -1,4 +1,8 @@
-"""Make text readable in every theme: no text leaves with less contrast than WCAG 2 asks for."""
+"""Make text readable in every theme: no text leaves with less contrast than WCAG 2 asks for.
+
+It filters rendered lines instead of choosing colours for each theme: there are twenty, people make
+more, and each widget mixes its own.
+"""
 
 from functools import lru_cache
 from typing import Final

@@ -2,7 +2,8 @@
 
 Textual makes a strip of every line of every widget and lets it remember everything made of it: its
 parts, and itself through each filter. Two of these memories have no use, and cost a room 20 MB in
-forty messages.
+forty messages. More frequent full collections would hold up the screen, and glibc's tuning and
+`malloc_trim` change less than 1 MB.
 """
 
 from collections.abc import Iterable, Sequence

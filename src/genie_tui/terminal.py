@@ -146,6 +146,7 @@ class TerminalWatch:
         self._over = threading.Event()
 
     def __enter__(self) -> None:
+        # not by PR_SET_PDEATHSIG: only Linux has it, and it is about the thread of the parent
         threading.Thread(target=self._watch, name="terminal watch", daemon=True).start()
 
     def __exit__(self, *_: object) -> None:

@@ -1,4 +1,4 @@
-"""What became of messages and tool calls: the last change of each."""
+"""The outcome of messages and tool calls: the last change of each."""
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
@@ -49,7 +49,7 @@ class Changes:
 
 
 def target_of(event: Event, recovered: Callable[[], Mapping[int, int]]) -> Target | None:
-    """Return what an event changes, if it does; `recovered` as in `Changes`."""
+    """Return the change of an event, if it has one; `recovered` as in `Changes`."""
     if not isinstance(event.body, _CHANGING):
         return None
     told = event.told

@@ -1,4 +1,8 @@
-"""The offline helper as an agent."""
+"""The offline helper as an agent.
+
+It needs no SDK: importing two of them took 65 MB and two fifths of the time to a ready engine.
+Its history has pydantic-ai's form, which a model chosen later reads.
+"""
 
 import asyncio
 import re
@@ -25,7 +29,7 @@ class OfflineAgent(Agent):
 
     Each query is understood by itself. The conversation is kept for a model that is chosen later,
     in the form of an agent on pydantic-ai. `found` returns a line about a model or an agent that is
-    there, for those whom the helper can't help; it may block.
+    there, for those that the helper can't help; it may block.
     """
 
     def __init__(

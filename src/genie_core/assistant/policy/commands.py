@@ -25,7 +25,7 @@ MOST_INNER: Final = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What a command would run.
+    """The programs of a command.
 
     `words` are the program and its arguments, empty if they can't be split. `inner` are commands
     that its words contain. `anything`: it may run other programs than these. `why` says how, or

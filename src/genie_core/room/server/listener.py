@@ -38,9 +38,9 @@ logger = logging.getLogger(__name__)
 class RoomListener:
     """Accepts connections for several rooms at one port, over TLS.
 
-    Rooms are added and removed at any time. A connection that begins with a `Hello` is served by the
-    room that it names, one that begins with another frame by what `others` has for its kind.
-    `elsewhere` says why any other room may be hosted by another process; empty if none is.
+    Rooms are added and removed at any time. A connection that begins with a `Hello` is served by
+    the room that it names, one that begins with another frame by the entry of `others` for its
+    kind. `elsewhere` says why any other room may be hosted by another process; empty if none is.
 
     Args:
         certificate: for TLS.

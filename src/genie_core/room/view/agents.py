@@ -55,9 +55,9 @@ class Activity:
         return now - (self.heard if self.what in _STREAMED else self.since)
 
     def line(self, now: float, subject: str = "") -> str:
-        """Say what the agent does or, after `SILENT` seconds, what it waits for and how long.
+        """Describe the agent's work or, after `SILENT` seconds, its wait.
 
-        `subject` is what a call is about. Not yet safe to show.
+        `subject` is that of a call. Not yet safe to show.
         """
         waiting = self.waiting(now)
         if waiting < SILENT:
@@ -92,7 +92,7 @@ def with_age(words: str, seconds: float) -> str:
 
 
 def subject_of(state: RoomState, exchange: MessageThread, agent: str, tool: str) -> str:
-    """Return what an agent's latest call of a tool, as far as the room may know it.
+    """Return the subject of an agent's latest call of a tool, as far as the room may know it.
 
     Not yet safe to show.
     """

@@ -49,11 +49,11 @@ class MessageEntry(msgspec.Struct, frozen=True):
     files: tuple[FileLine, ...] = ()
     quotes: tuple[QuoteLine, ...] = ()
     caveat: str = ""
-    """From whose copy it was recovered, and what is wrong with it; empty for any other."""
+    """From whose copy it was recovered, and its problem; empty for any other."""
     by_agent: bool = False
     reply: ReplyLine | None = None
     reply_to: int = 0
-    """The number of what it replies to, as its author gave it; 0 for none."""
+    """The number of its original, as its author gave it; 0 for none."""
     change: Literal["", "edited", "deleted"] = ""
     reactions: Reactions = ()
     private: str = ""
@@ -110,7 +110,7 @@ class RunEntry(msgspec.Struct, frozen=True):
 
     @property
     def line(self) -> str:
-        """The whole of it, with what is wrong with it."""
+        """The whole of it, with its mistakes."""
         return with_caveat(because(self.text, self.query or self.reason), self.caveat)
 
 
@@ -130,14 +130,14 @@ class CallEntry(msgspec.Struct, frozen=True):
     given: str = ""
     """The arguments of the call in one line."""
     effects: str = ""
-    """What it would do, in one line; empty if that is not known."""
+    """Its effects, in one line; empty if that is not known."""
     outcome: str = ""
     caveat: str = ""
     private: bool = False
 
     @property
     def line(self) -> str:
-        """The whole of it, with what is wrong with it."""
+        """The whole of it, with its mistakes."""
         more = self.reason if self.outcome else self.given
         return with_caveat(because(self.text, more), self.caveat)
 

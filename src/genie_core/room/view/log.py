@@ -91,7 +91,7 @@ class EntryLog:
         self._state = state
         self._index: dict[int, int] = {}
         self._answers: dict[int, int] = {}
-        self._replies: dict[int, list[int]] = {}  # by what they reply to
+        self._replies: dict[int, list[int]] = {}  # by their originals
         self._day = (0.0, 0.0)  # begin and end of the day of the last entry
         self._files: dict[str, list[int]] = {}
         self._earlier = Earlier()
@@ -315,7 +315,7 @@ def _names(names: Sequence[str]) -> str:
 
 
 def _quote(exchange: MessageThread) -> str:
-    """Return the start of a message in one line, to stand above what refers to it."""
+    """Return the start of a message in one line, to stand above its replies."""
     return DELETED if exchange.is_deleted else quoted_line(exchange.text[:QUOTED])
 
 

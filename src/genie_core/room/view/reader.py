@@ -219,7 +219,7 @@ def thread_entry(thread: MessageThread, state: RoomState) -> MessageEntry:
 def revised(
     entry: MessageEntry, thread: MessageThread, state: RoomState, *, tab: int = 4
 ) -> MessageEntry:
-    """Return a message's entry with what its author and others changed."""
+    """Return a message's entry with the changes by its author and others."""
     reply = state.reply_of(thread)
     line = None if reply is None else _reply(reply)
     entry = structs.replace(entry, reply=line, reactions=reactions_in(thread.reactions))

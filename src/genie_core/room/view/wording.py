@@ -190,7 +190,7 @@ def caveat(voucher: str, doubt: str) -> str:
 
 
 def with_caveat(text: str, caution: str) -> str:
-    """Append what is wrong with an entry, if anything is."""
+    """Append the problem of an entry, if there is one."""
     return f"{text} ({caution})" if caution else text
 
 

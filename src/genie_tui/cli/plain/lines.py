@@ -54,7 +54,7 @@ def entries_of(
     """Yield an entry for each event that tells something; the state includes them all.
 
     Messages read as their authors have left them by now. Left out are decisions to answer, as the
-    answers follow, and tool calls that ask nobody, as what comes of them follows.
+    answers follow, and tool calls that ask nobody, as their outcome follows.
     """
     for event in events:
         entry = entry_of(event, state, earlier)

@@ -1,7 +1,8 @@
 """Completion of the workspace's files after an `@`, by fuzzy match of their paths.
 
-`@src/app.py` in a message names a file; its content is not sent. A path with blanks or other signs
-stands in quotes, and one that could be a name begins with `./`.
+`@src/app.py` in a message names a file; its content is not sent, since every member and their
+agents would get it, before any rule decides. A path with blanks or other signs stands in quotes,
+and one that could be a name begins with `./`.
 """
 
 import re
