@@ -8,7 +8,7 @@ from typing import TypeVar
 from benchmarks.engine.figures import percentile
 from benchmarks.sessions.lore import words
 from genie_core.sessions.catalog import Catalog
-from genie_core.sessions.search.index import SearchIndex, searched
+from genie_core.sessions.search.index import SearchIndex
 
 QUERIES = 100
 
@@ -20,7 +20,7 @@ def measure_search(base: Path, index: Path) -> dict[str, float]:
 
     Every search looks whether the sessions have changed. All times are of the processor.
     """
-    sessions = searched(base, Catalog(base).all())
+    sessions = Catalog(base).all()
     store = SearchIndex(index)
     _, build = _timed(lambda: store.look_up(sessions, "no such words"))
     _, refresh = _timed(lambda: store.refresh(sessions))

@@ -47,7 +47,7 @@ class Listing:
     """A saved session in a list.
 
     `note` describes its damage, usually empty; without `metadata` it can't be opened. `size` is its
-    folder's size on disk in bytes; 0 unless it was measured.
+    folder's size on disk in bytes; 0 unless it was measured. `log` is where its log is.
     """
 
     id: str
@@ -59,6 +59,7 @@ class Listing:
     note: str = ""
     metadata: SessionMetadata | None = None
     size: int = 0
+    log: Path = Path()
 
 
 class Catalog:
@@ -233,7 +234,7 @@ class Catalog:
         With `sized` each is measured, which walks its folder, and open ones are listed as they are
         now.
         """
-        listings = [self._listing(id_, now=sized) for id_ in self.ids()]
+        listings = [self.listing(id_, now=sized) for id_ in self.ids()]
         if sized:
             listings = [replace(each, size=extent(self._base / each.id)) for each in listings]
         return sorted(listings, key=lambda listing: listing.last_activity, reverse=True)
@@ -284,7 +285,8 @@ class Catalog:
                 continue
             return room
 
-    def _listing(self, id_: str, *, now: bool = False) -> Listing:
+    def listing(self, id_: str, *, now: bool = False) -> Listing:
+        """Return a session; with `now` as its log is now."""
         folder = self._base / id_
         last = last_logged(folder / LOG_NAME)  # the metadata of a room in use is older
         happened = 0.0 if last is None else last.at
@@ -292,7 +294,8 @@ class Catalog:
             saved = SavedSession.load(folder)
         except StorageError as error:
             active = happened or _changed_at(folder)
-            return Listing(id_, id_, "hosted", active, 0, 0, about(error, folder))
+            note = about(error, folder)
+            return Listing(id_, id_, "hosted", active, 0, 0, note, log=folder / LOG_NAME)
         metadata = saved.metadata
         if now:
             with suppress(StorageError):  # the metadata is better than nothing
@@ -305,6 +308,7 @@ class Catalog:
             metadata.people,
             metadata.messages,
             metadata=metadata,
+            log=folder / LOG_NAME,
         )
 
 

@@ -111,9 +111,9 @@ class SessionService:
 
     def search(self, text: str, is_wanted: Callable[[], bool]) -> "SearchResult":
         """Search all sessions; reading new ones ends early once `is_wanted` returns False."""
-        from genie_core.sessions.search.index import SearchIndex, searched
+        from genie_core.sessions.search.index import SearchIndex
 
-        sessions = searched(self._folder, self._catalog().all())
+        sessions = self._catalog().all()
         return SearchIndex(self._index).look_up(sessions, text, is_wanted=is_wanted)
 
     def last_lines(self, id_: str) -> "list[TranscriptLine]":

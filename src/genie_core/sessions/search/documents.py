@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -143,16 +142,6 @@ def _strings(value: Any) -> Iterator[str]:
                 waiting += reversed(items)
             case _:
                 pass
-
-
-@dataclass(frozen=True, slots=True)
-class SearchedSession:
-    """A session to search: its folder's name, title, log and last activity."""
-
-    id: str
-    title: str
-    log: Path
-    at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

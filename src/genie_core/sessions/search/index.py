@@ -26,7 +26,6 @@ from genie_core.sessions.log.lines import lines_of
 from genie_core.sessions.log.reader import LogReader, logged
 from genie_core.sessions.search.documents import (
     Document,
-    SearchedSession,
     SearchHit,
     document,
 )
@@ -34,7 +33,7 @@ from genie_core.sessions.search.folding import folded, one_line
 from genie_core.sessions.search.query import Query, room_key
 from genie_core.sessions.search.snippet import snippet
 from genie_core.sessions.search.store import IndexedLog, SearchStore, is_busy, is_damage, remove
-from genie_core.sessions.session import LOG_NAME, SavedSession
+from genie_core.sessions.session import SavedSession
 from genie_core.storage.errors import StorageError, disk_access
 
 MOST_HITS: Final = 50
@@ -92,7 +91,7 @@ def search_sessions(index: Path, base: Path, text: str, limit: int = MOST_HITS) 
     Raises:
         DiskFailure: the sessions can't be listed.
     """
-    return SearchIndex(index).look_up(searched(base, Catalog(base).all()), text, limit)
+    return SearchIndex(index).look_up(Catalog(base).all(), text, limit)
 
 
 def index_session(index: Path, folder: Path) -> None:
@@ -101,22 +100,10 @@ def index_session(index: Path, folder: Path) -> None:
     Being ended at any time leaves the index as it was before.
     """
     try:
-        saved = SavedSession.load(folder)
-        record = saved.metadata
-        session = SearchedSession(
-            saved.id, record.shown_title, saved.log_path, record.last_activity
-        )
-        SearchIndex(index).add(session)
+        SavedSession.load(folder)  # an unreadable one waits for its repair
+        SearchIndex(index).add(Catalog(folder.parent).listing(folder.name))
     except (StorageError, OSError):
         logger.info("a session is not indexed yet", exc_info=True)
-
-
-def searched(base: Path, listings: Iterable[Listing]) -> list[SearchedSession]:
-    """Return the sessions of a catalog below `base`, unreadable metadata included."""
-    return [
-        SearchedSession(each.id, each.title, base / each.id / LOG_NAME, each.last_activity)
-        for each in listings
-    ]
 
 
 class SearchIndex:
@@ -130,7 +117,7 @@ class SearchIndex:
 
     def look_up(
         self,
-        sessions: Sequence[SearchedSession],
+        sessions: Sequence[Listing],
         text: str,
         limit: int = MOST_HITS,
         *,
@@ -154,7 +141,7 @@ class SearchIndex:
             return SearchResult(tuple(hits), (str(error),))
 
     def refresh(
-        self, sessions: Sequence[SearchedSession], is_wanted: Callable[[], bool] = _always
+        self, sessions: Sequence[Listing], is_wanted: Callable[[], bool] = _always
     ) -> list[str]:
         """Index new events, and drop deleted sessions.
 
@@ -167,7 +154,7 @@ class SearchIndex:
         """
         return self._use(lambda store: _refresh(store, sessions, is_wanted))
 
-    def add(self, session: SearchedSession) -> list[str]:
+    def add(self, session: Listing) -> list[str]:
         """Index new events of one session; returns problems. Errors as `refresh`."""
         return self._use(lambda store: list(_take_in(store, session, store.room(session.id))))
 
@@ -187,9 +174,7 @@ class SearchIndex:
         except NoIndex:
             remove(self._path)
 
-    def _refreshed(
-        self, sessions: Sequence[SearchedSession], is_wanted: Callable[[], bool]
-    ) -> list[str]:
+    def _refreshed(self, sessions: Sequence[Listing], is_wanted: Callable[[], bool]) -> list[str]:
         """Refresh, unless another process does; the indexed part can be searched."""
         try:
             return self.refresh(sessions, is_wanted)
@@ -221,9 +206,7 @@ class SearchIndex:
             store.close()
 
 
-def _search_afresh(
-    sessions: Sequence[SearchedSession], query: Query, limit: int
-) -> list[SearchHit]:
+def _search_afresh(sessions: Sequence[Listing], query: Query, limit: int) -> list[SearchHit]:
     """Search with a temporary index; unreadable sessions are left out."""
     store = SearchStore.temporary()
     try:
@@ -239,7 +222,7 @@ def _search_afresh(
 def _hits(
     store: SearchStore,
     query: Query,
-    sessions: Sequence[SearchedSession],
+    sessions: Sequence[Listing],
     limit: int,
     is_wanted: Callable[[], bool],
 ) -> list[SearchHit]:
@@ -259,13 +242,13 @@ def _hits(
 def _matches(
     store: SearchStore,
     query: Query,
-    sessions: Sequence[SearchedSession],
+    sessions: Sequence[Listing],
     is_wanted: Callable[[], bool],
 ) -> Iterator[Match]:
     """Yield matching titles, then texts, those in the session with the latest activity first."""
     rooms = store.rooms()
-    ordered = sorted(sessions, key=lambda session: -session.at)
-    wanted = [(rooms[each.id], each.at) for each in ordered if each.id in rooms]
+    ordered = sorted(sessions, key=lambda session: -session.last_activity)
+    wanted = [(rooms[each.id], each.last_activity) for each in ordered if each.id in rooms]
     titles = [
         (room, iter([Document(0, 0, at, "", "title", one_line(room.title))])) for room, at in wanted
     ]
@@ -289,7 +272,7 @@ def _score(query: Query, found: Document, text: str, now: float) -> float:
 
 
 def _refresh(
-    store: SearchStore, sessions: Sequence[SearchedSession], is_wanted: Callable[[], bool]
+    store: SearchStore, sessions: Sequence[Listing], is_wanted: Callable[[], bool]
 ) -> list[str]:
     notes: list[str] = []
     known = store.rooms()
@@ -311,9 +294,7 @@ def _forget(store: SearchStore, ids: Collection[str]) -> None:
                 store.forget(room)
 
 
-def _take_in(
-    store: SearchStore, session: SearchedSession, known: IndexedLog | None
-) -> Iterator[str]:
+def _take_in(store: SearchStore, session: Listing, known: IndexedLog | None) -> Iterator[str]:
     """Index new events of a session; yields a problem in one line."""
     try:
         _check_name(session)
@@ -324,7 +305,7 @@ def _take_in(
         yield str(error)
 
 
-def _check_name(session: SearchedSession) -> None:
+def _check_name(session: Listing) -> None:
     """Check that a database can store the folder's name, which need not be text."""
     try:
         session.id.encode()
@@ -333,7 +314,7 @@ def _check_name(session: SearchedSession) -> None:
         raise DamagedSession(session.log, why) from None
 
 
-def _read_on(store: SearchStore, session: SearchedSession, now: IndexedLog) -> None:
+def _read_on(store: SearchStore, session: Listing, now: IndexedLog) -> None:
     with store.writing():
         # Another process may have read further meanwhile.
         known = store.room(session.id) or store.add_room(session.id)
@@ -393,7 +374,7 @@ def _recovered(log: Path) -> Callable[[], Mapping[int, int]]:
     return numbers
 
 
-def _look_at(session: SearchedSession) -> IndexedLog:
+def _look_at(session: Listing) -> IndexedLog:
     """Describe the log's file as it is now; blank if there is none."""
     blank = IndexedLog(0, session.id, one_line(session.title))
     try:

@@ -26,17 +26,16 @@ from genie_core.room.protocol.events import (
     RoomCreated,
     RunFailed,
 )
-from genie_core.sessions.catalog import Catalog
+from genie_core.sessions.catalog import Catalog, Listing
 from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.search import store as search_store
-from genie_core.sessions.search.documents import Document, SearchedSession, SearchHit
+from genie_core.sessions.search.documents import Document, SearchHit
 from genie_core.sessions.search.index import (
     IndexBusy,
     SearchIndex,
     SearchResult,
     index_session,
     search_sessions,
-    searched,
 )
 from genie_core.sessions.session import SavedSession
 from genie_core.text.format import local_time
@@ -62,8 +61,8 @@ class House:
             for seq, body in enumerate(bodies, first):
                 log.write(encode_line(Event(seq, NOW + seq, "ann" if seq > 1 else ROOM, body)))
 
-    def all(self) -> list[SearchedSession]:
-        return searched(self.sessions, Catalog(self.sessions).all())
+    def all(self) -> list[Listing]:
+        return Catalog(self.sessions).all()
 
     def hits(self, text: str) -> tuple[SearchHit, ...]:
         return self.index.look_up(self.all(), text).hits
