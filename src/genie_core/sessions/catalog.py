@@ -10,7 +10,7 @@ import tempfile
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -59,7 +59,7 @@ class Listing:
     note: str = ""
     metadata: SessionMetadata | None = None
     size: int = 0
-    log: Path = Path()
+    log: Path = field(default=Path(), compare=False)
 
 
 class Catalog:
@@ -90,33 +90,27 @@ class Catalog:
         becomes one line of at most 120 characters without control characters.
         """
         title = one_line(title)
-        folder = self.new_folder(title, now, suffix=suffix)
+        with disk_access("make a folder in", self._base):
+            make_private_folder(self._base)
+            with in_turn(self._base):
+                folder = self._base / unused_id(self._base, _stem(title, now), suffix)
+                folder.mkdir(mode=0o700)
         metadata = SessionMetadata(
             id=folder.name, title=title, kind="hosted", created=now, last_activity=now, **settings
         )
-        return self.enter(folder, metadata)
-
-    def new_folder(
-        self, title: str, now: float, *, suffix: Callable[[], str] | None = None
-    ) -> Path:
-        """Create an empty folder for a session; it is listed once it has metadata or a log."""
-        with disk_access("make a folder in", self._base):
-            make_private_folder(self._base)
-            return self._base / self._take_folder(_stem(title, now), suffix or random_suffix)
+        return self._enter(folder, metadata)
 
     def take_in(self, folder: Path, metadata: SessionMetadata) -> SavedSession:
         """Give a session that was built in a folder on the same disk its id and place."""
         with disk_access("make a folder in", self._base), in_turn(self._base):
-            stem = _stem(metadata.title, metadata.created)
-            ids = (f"{stem}-{random_suffix()}" for _ in count())
-            id_ = next(each for each in ids if not (self._base / each).exists())
+            id_ = unused_id(self._base, _stem(metadata.title, metadata.created))
             SavedSession(folder, msgspec.structs.replace(metadata, id=id_)).write()
             sync_folder(folder)
             folder.rename(self._base / id_)
             sync_folder(self._base)
         return SavedSession.load(self._base / id_)
 
-    def enter(self, folder: Path, metadata: SessionMetadata) -> SavedSession:
+    def _enter(self, folder: Path, metadata: SessionMetadata) -> SavedSession:
         """Write a session's metadata into its folder durably."""
         saved = SavedSession(folder, metadata)
         saved.write()
@@ -148,7 +142,7 @@ class Catalog:
                 name=name,
                 **settings,
             )
-            return self.enter(folder, metadata)
+            return self._enter(folder, metadata)
 
     def find(self, wanted: str) -> SavedSession:
         """Return the session that a text names, as `match` does.
@@ -276,15 +270,6 @@ class Catalog:
         near += [names[each] for each in likely]  # one room may have been likely thrice
         return list(dict.fromkeys(near))[:MOST_NEAR]
 
-    def _take_folder(self, stem: str, suffix: Callable[[], str]) -> str:
-        while True:
-            room = f"{stem}-{suffix()}"
-            try:
-                (self._base / room).mkdir(mode=0o700)
-            except FileExistsError:
-                continue
-            return room
-
     def listing(self, id_: str, *, now: bool = False) -> Listing:
         """Return a session; with `now` as its log is now."""
         folder = self._base / id_
@@ -371,8 +356,13 @@ def _slug(title: str) -> str:
     return words or "room"
 
 
-def random_suffix() -> str:
-    """Return four random letters for an id."""
+def unused_id(base: Path, stem: str, suffix: Callable[[], str] | None = None) -> str:
+    """Return an id without a folder: a stem and a suffix, by default four random letters."""
+    ids = (f"{stem}-{(suffix or _random)()}" for _ in count())
+    return next(each for each in ids if not (base / each).exists())
+
+
+def _random() -> str:
     return "".join(secrets.choice(_LETTERS) for _ in range(4))
 
 

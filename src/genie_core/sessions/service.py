@@ -224,27 +224,20 @@ class SessionService:
         return {each.listing.id: each.why for each in found if not holder(each.listing.id)}
 
     def _row(self, listing: "Listing", due: str, *, sized: bool) -> SessionRow:
-        size = listing.size if sized else None
-        metadata = listing.metadata
-        if metadata is None:
-            return SessionRow(
-                listing.id,
-                listing.title,
-                OpenMode.WATCH,
-                last_activity=listing.last_activity,
-                size=size,
-                note=listing.note,
-            )
+        from genie_core.sessions.metadata import SessionMetadata
+
+        unknown = SessionMetadata(id="", title="", kind="joined", created=0.0)
+        metadata = listing.metadata or unknown
         returns = OpenMode.JOIN if metadata.leads_back(self._name) else OpenMode.WATCH
         return SessionRow(
             listing.id,
-            metadata.shown_title,
+            listing.title,
             OpenMode.HOST if metadata.is_own else returns,
             host=metadata.host,
             people=listing.people,
             names=metadata.names,
             last_activity=listing.last_activity,
-            size=size,
+            size=listing.size if sized else None,
             messages=listing.messages,
             unread=metadata.unread,
             parked=metadata.parked,

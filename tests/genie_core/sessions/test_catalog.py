@@ -278,11 +278,12 @@ def test_rooms_are_measured_when_asked_for(catalog: Catalog) -> None:
     assert extent(saved.folder / "missing") == 0
 
 
-def test_an_empty_folder_is_in_no_list_before_its_room_is_entered(catalog: Catalog) -> None:
-    folder = catalog.new_folder("Standup", NOW)
+def test_folder_without_metadata_is_not_listed(catalog: Catalog) -> None:
+    folder = catalog.folder("2026-11-21-standup")
+    folder.mkdir(parents=True)
     assert catalog.all() == []
     record = SessionMetadata(id=folder.name, title="Standup", kind="hosted", created=NOW)
-    assert catalog.enter(folder, record).id == folder.name
+    SavedSession(folder, record).write()
     assert [each.id for each in catalog.all()] == [folder.name]
     assert catalog.folder(folder.name) == folder
 

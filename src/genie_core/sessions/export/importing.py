@@ -5,7 +5,6 @@ import re
 import zipfile
 from dataclasses import dataclass
 from functools import partial
-from itertools import count
 from pathlib import Path
 from typing import IO, BinaryIO, Final
 
@@ -14,7 +13,7 @@ import msgspec
 from genie_core.datastore import path_name
 from genie_core.room.security.founding import hash_in
 from genie_core.room.state.room_state import RoomState
-from genie_core.sessions.catalog import random_suffix, staged
+from genie_core.sessions.catalog import staged, unused_id
 from genie_core.sessions.check import doubts_told
 from genie_core.sessions.errors import AlreadySaved, NotImportable
 from genie_core.sessions.export.header import (
@@ -235,9 +234,11 @@ def put_session(base: Path, room: SavedSession, *, as_copy: bool) -> SavedSessio
         if (base / folder).exists():
             if not as_copy:
                 raise AlreadySaved(folder)
-            folder = _other_name(base, folder, hosted=record.kind == "hosted")
-            if record.kind == "hosted":
+            if record.kind == "hosted":  # the id of a hosted room names its folder
+                folder = unused_id(base, _SUFFIX.sub("", folder))
                 room.update(id=folder)
+            else:
+                folder = unused_path(base / folder, "~").name
         room.folder.rename(base / folder)
         sync_folder(base)
     return SavedSession.load(base / folder)
@@ -248,12 +249,3 @@ def _folder_of(record: SessionMetadata) -> str:
     if record.kind == "hosted":
         return record.id if _HOSTED.fullmatch(record.id) else path_name(record.id)
     return f"{path_name(record.id)}@{path_name(record.name)}"
-
-
-def _other_name(base: Path, taken: str, *, hosted: bool) -> str:
-    """Return a name similar to a taken one; a hosted room's is its id, with a random suffix."""
-    if not hosted:
-        return unused_path(base / taken, "~").name
-    stem = _SUFFIX.sub("", taken)
-    names = (f"{stem}-{random_suffix()}" for _ in count())
-    return next(each for each in names if not (base / each).exists())
