@@ -265,31 +265,23 @@ class _LoginRefused(OAuthFlowError):
 class _Callback:
     """Listens on loopback for the browser, which brings the code of one authorization."""
 
-    def __init__(self, port: int) -> None:
-        self.address = f"http://127.0.0.1:{port}/callback"
+    def __init__(self) -> None:
+        self.address = ""
         self._state = ""
         self._arrived: Future[AuthorizationCodeResult] = asyncio.get_running_loop().create_future()
+        self._connections: set[StreamWriter] = set()
 
     @classmethod
     @asynccontextmanager
     async def listening(cls) -> AsyncIterator["_Callback"]:
-        made: list[_Callback] = []
-        connections: set[StreamWriter] = set()
-
-        async def serve(reader: StreamReader, writer: StreamWriter) -> None:
-            connections.add(writer)
-            try:
-                await made[0]._serve(reader, writer)  # noqa: SLF001 - its own
-            finally:
-                connections.discard(writer)
-
-        server = await asyncio.start_server(serve, "127.0.0.1", 0, limit=_MOST_REQUEST)
+        callback = cls()
+        server = await asyncio.start_server(callback._serve, "127.0.0.1", 0, limit=_MOST_REQUEST)
+        callback.address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/callback"
         async with server:
-            made.append(cls(server.sockets[0].getsockname()[1]))
             try:
-                yield made[0]
+                yield callback
             finally:  # browsers open connections in advance, and leaving waits for all of them
-                for writer in connections:
+                for writer in callback._connections:
                     writer.close()
 
     async def begin(self, address: str, show: ShowAddress, token_endpoint: str = "") -> None:
@@ -308,6 +300,7 @@ class _Callback:
         return await self._arrived
 
     async def _serve(self, reader: StreamReader, writer: StreamWriter) -> None:
+        self._connections.add(writer)
         try:
             line = await reader.readline()
             status, text = self._answer(line.decode("latin-1").split(" "))
@@ -320,6 +313,7 @@ class _Callback:
         except (OSError, ValueError):
             log.debug("a request to the callback was not answered", exc_info=True)
         finally:
+            self._connections.discard(writer)
             writer.close()
 
     def _answer(self, words: list[str]) -> tuple[str, str]:
