@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from genie_core.message import SYSTEM
 from genie_core.room.client.model import EngineState
@@ -10,11 +10,13 @@ from genie_core.room.commands.arguments import BudgetRaise, OptionChoice
 from genie_core.room.commands.outcome import NotDone, Outcome, Question, Result
 from genie_core.room.engine.backlog import BacklogChoice
 from genie_core.room.engine.controls import AgentSummary, EngineControls, JobInfo
-from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.view.costs import budget_line, cost_rows, tokens_of
 from genie_core.runtime.agent_options import MODE, MODEL, AgentOption, of_category
 from genie_core.text.format import clock_time, counted, money, short_count
 from genie_core.text.safe import visible, visible_line
+
+if TYPE_CHECKING:
+    from genie_core.room.participant.room import JoinedRoom
 
 NO_AGENT: Final = "You have no agent of your own in this room; the host's agent answers you."
 NOT_STARTED: Final = "Your agent reports its options when it starts. Send it a message first."
@@ -63,7 +65,7 @@ NOT_TAKEN: Final = {
 }
 
 
-def controls_of(joined: JoinedRoom) -> EngineControls:
+def controls_of(joined: "JoinedRoom") -> EngineControls:
     """Return the controls of the own engine. Raises `NotDone` if there is none."""
     if joined.engine.controls is not None:
         return joined.engine.controls
@@ -80,7 +82,7 @@ def controls_of(joined: JoinedRoom) -> EngineControls:
 # -- models and options
 
 
-async def model(joined: JoinedRoom, name: str = "") -> Outcome:
+async def model(joined: "JoinedRoom", name: str = "") -> Outcome:
     """Use another model, or show the models in use."""
     controls = joined.engine.controls
     offered = of_category(controls.options.options, MODEL) if controls is not None else None
@@ -91,7 +93,7 @@ async def model(joined: JoinedRoom, name: str = "") -> Outcome:
     return Result(models_in_use(controls_of(joined)), "Models in use")
 
 
-async def _use_model(joined: JoinedRoom, name: str) -> Outcome:
+async def _use_model(joined: "JoinedRoom", name: str) -> Outcome:
     from genie_core.assistant.models.discover import is_running  # imports an HTTP client
 
     label = visible_line(await joined.engine.use_model(name))
@@ -114,7 +116,7 @@ def models_in_use(controls: EngineControls) -> str:
     return "\n".join([*lines, HOW])
 
 
-def mode(joined: JoinedRoom, chosen: OptionChoice) -> Outcome:
+def mode(joined: "JoinedRoom", chosen: OptionChoice) -> Outcome:
     """Set an option of the agent program, by default its mode, or list its options."""
     controls, name, value = controls_of(joined), chosen.name, chosen.value
     options = controls.options.options
@@ -133,7 +135,7 @@ def mode(joined: JoinedRoom, chosen: OptionChoice) -> Outcome:
     raise NotDone(f"Your agent has no mode or option {visible_line(name)}. {LISTED}")
 
 
-def _set_option(joined: JoinedRoom, option: AgentOption, name: str) -> Outcome:
+def _set_option(joined: "JoinedRoom", option: AgentOption, name: str) -> Outcome:
     choice = option.choice(name)
     if choice is None:
         raise NotDone(f"{visible_line(name)} is none of them. {_option_line(option)}")
@@ -148,7 +150,7 @@ def _set_option(joined: JoinedRoom, option: AgentOption, name: str) -> Outcome:
     return use()
 
 
-def compact(joined: JoinedRoom, _: None = None) -> Outcome:
+def compact(joined: "JoinedRoom", _: None = None) -> Outcome:
     """Have the agent's conversation summarised before its next answer."""
     controls = controls_of(joined)
     if _is_program(controls):
@@ -162,7 +164,7 @@ def compact(joined: JoinedRoom, _: None = None) -> Outcome:
 # -- costs
 
 
-def cost(joined: JoinedRoom, _: None = None) -> Outcome:
+def cost(joined: "JoinedRoom", _: None = None) -> Outcome:
     """List the costs of each person and agent."""
     lines = [
         f"{'  ' * row.depth}{row.name}: {counted(row.usage.requests, 'request')}, "
@@ -172,7 +174,7 @@ def cost(joined: JoinedRoom, _: None = None) -> Outcome:
     return Result("\n".join(lines) or NO_COSTS, "Cost")
 
 
-def budget(joined: JoinedRoom, more: BudgetRaise) -> Outcome:
+def budget(joined: "JoinedRoom", more: BudgetRaise) -> Outcome:
     """Show the used part of the budget, or raise the budget."""
     return Result(_budget_text(joined.engine.controls, more), "Budget")
 
@@ -192,7 +194,7 @@ def _budget_text(controls: EngineControls | None, more: BudgetRaise) -> str:
 # -- running work
 
 
-def auto(joined: JoinedRoom, on: bool) -> Outcome:  # noqa: FBT001 - the command's one argument
+def auto(joined: "JoinedRoom", on: bool) -> Outcome:  # noqa: FBT001 - the command's one argument
     """Turn auto mode off, or on if the person confirms it."""
     status = joined.engine.status
     if status.state is not EngineState.READY:
@@ -206,12 +208,12 @@ def auto(joined: JoinedRoom, on: bool) -> Outcome:  # noqa: FBT001 - the command
     return Result("Auto mode is off: tool calls need your approval again.")
 
 
-def _turn_auto_on(joined: JoinedRoom) -> None:
+def _turn_auto_on(joined: "JoinedRoom") -> None:
     if not joined.engine.set_auto(on=True):
         raise NotDone(NO_ENGINE)
 
 
-async def jobs(joined: JoinedRoom, number: int = 0) -> Outcome:
+async def jobs(joined: "JoinedRoom", number: int = 0) -> Outcome:
     """List the commands in the background, or stop the one with this number."""
     controls = controls_of(joined)
     if not number:
@@ -222,7 +224,7 @@ async def jobs(joined: JoinedRoom, number: int = 0) -> Outcome:
     return Result(f"Job {number} and all that it started are stopped.")
 
 
-def backlog(joined: JoinedRoom, choice: BacklogChoice) -> Outcome:
+def backlog(joined: "JoinedRoom", choice: BacklogChoice) -> Outcome:
     """Answer messages from before the room was resumed, or leave them unanswered."""
     answered = joined.engine.choose(choice)
     if answered is None:
@@ -232,12 +234,12 @@ def backlog(joined: JoinedRoom, choice: BacklogChoice) -> Outcome:
     return Result("The earlier messages stay unanswered; the log says so.")
 
 
-def stop(joined: JoinedRoom, _: None = None) -> Outcome:
+def stop(joined: "JoinedRoom", _: None = None) -> Outcome:
     """Stop all agents that run for this person."""
     return None if joined.engine.stop() else Result(NOTHING_RUNS)
 
 
-async def undo(joined: JoinedRoom, file: str = "", approval: str = "") -> Outcome:
+async def undo(joined: "JoinedRoom", file: str = "", approval: str = "") -> Outcome:
     """Undo the latest change of a file, or that of one tool call, if the person confirms it.
 
     Raises a `GenieError` if nothing can be undone.

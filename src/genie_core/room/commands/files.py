@@ -6,14 +6,13 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import platformdirs
 
 from genie_core.errors import FileNotSaved, GenieError
 from genie_core.room.commands.arguments import SaveRequest
 from genie_core.room.commands.outcome import NotDone, Outcome, Result
-from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.events import FileRef
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.state.room_state import RoomState
@@ -21,6 +20,9 @@ from genie_core.room.state.thread import MessageThread
 from genie_core.settings.locations import folder_at
 from genie_core.storage.filenames import safe_name, save_copy
 from genie_core.text.safe import visible_line
+
+if TYPE_CHECKING:
+    from genie_core.room.participant.room import JoinedRoom
 
 OPEN_TIMEOUT: Final = 20.0
 """Seconds after which a program that opens a file is taken to show it."""
@@ -62,21 +64,23 @@ class NotOpened(GenieError):
 
 
 async def save(
-    joined: JoinedRoom, request: SaveRequest, chosen: MessageThread | None = None
+    joined: "JoinedRoom", request: SaveRequest, chosen: MessageThread | None = None
 ) -> Outcome:
     """Save a file of the room in a folder. Raises `FileNotSaved` or `NoSuchPlace`."""
     file, place = stored_file(joined, request.file, chosen)
     return Result(f"Saved as {await asyncio.to_thread(save_to, place, file.name, request.to)}")
 
 
-async def show_stored(joined: JoinedRoom, wanted: str, chosen: MessageThread | None = None) -> None:
+async def show_stored(
+    joined: "JoinedRoom", wanted: str, chosen: MessageThread | None = None
+) -> None:
     """Open a file of the room with the system's program for it. Raises `NotOpened`."""
     file, place = stored_file(joined, wanted, chosen)
     await show(await asyncio.to_thread(copy_to_show, place, file.name))
 
 
 def stored_file(
-    joined: JoinedRoom, wanted: str, chosen: MessageThread | None = None
+    joined: "JoinedRoom", wanted: str, chosen: MessageThread | None = None
 ) -> tuple[FileRef, Path]:
     """Find a file and its place on this machine. Raises `NotDone` if it is nowhere."""
     file = find_file(joined.state, wanted, chosen)

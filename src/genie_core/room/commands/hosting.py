@@ -1,17 +1,21 @@
 """Effects of commands about hosting: moderation, heirs and invites, and who may use them."""
 
+from typing import TYPE_CHECKING
+
 from genie_core.room.client.model import ConnectionState
 from genie_core.room.commands.arguments import HeirsRequest, InviteOptions, ModerationRequest
 from genie_core.room.commands.outcome import NotDone, Outcome, Result
-from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.view.wording import order_line
+
+if TYPE_CHECKING:
+    from genie_core.room.participant.room import JoinedRoom
 
 UNCONNECTED = "Not connected: nothing was changed."
 NO_INVITE = "There is no invite: the room is only for this machine, or all invites have ended."
 
 
-def moderate(joined: JoinedRoom, request: ModerationRequest) -> None:
+def moderate(joined: "JoinedRoom", request: ModerationRequest) -> None:
     """Kick, ban, pardon, mute or unmute a person, free their name, or change their role."""
     check(no_authority(joined))
     sent(
@@ -21,13 +25,13 @@ def moderate(joined: JoinedRoom, request: ModerationRequest) -> None:
     )
 
 
-def share(joined: JoinedRoom, on: bool) -> None:  # noqa: FBT001 - the command's one argument
+def share(joined: "JoinedRoom", on: bool) -> None:  # noqa: FBT001 - the command's one argument
     """Show or hide the arguments of tool calls to guests; only the host shows them."""
     check(only_host(joined) if on else no_authority(joined))
     sent(joined.hosting.share(on))
 
 
-def set_heirs(joined: JoinedRoom, request: HeirsRequest) -> Outcome:
+def set_heirs(joined: "JoinedRoom", request: HeirsRequest) -> Outcome:
     """Choose who may host the room while its host is away, or show who may."""
     if request.show:
         return Result(order_line(joined.state))
@@ -36,7 +40,7 @@ def set_heirs(joined: JoinedRoom, request: HeirsRequest) -> Outcome:
     return None
 
 
-def offer(joined: JoinedRoom, name: str) -> None:
+def offer(joined: "JoinedRoom", name: str) -> None:
     """Ask a member to host next."""
     check(only_host(joined))
     if fold_name(name) == fold_name(joined.name):
@@ -44,7 +48,7 @@ def offer(joined: JoinedRoom, name: str) -> None:
     sent(joined.hosting.offer(name))
 
 
-def invite(joined: JoinedRoom, options: InviteOptions) -> Outcome:
+def invite(joined: "JoinedRoom", options: InviteOptions) -> Outcome:
     """Return an invite of a room that is hosted here, or ask the host for one."""
     check(no_authority(joined))
     hosting = joined.hosting.invites
@@ -58,7 +62,7 @@ def invite(joined: JoinedRoom, options: InviteOptions) -> Outcome:
     return Result(made, "Invite") if made else Result(NO_INVITE)
 
 
-def request_invite(joined: JoinedRoom, options: InviteOptions) -> bool:
+def request_invite(joined: "JoinedRoom", options: InviteOptions) -> bool:
     """Ask the host for an invite; False if not connected. Raises `InvitesUnknown`."""
     return joined.hosting.ask_for_invite(
         uses=options.uses, lifetime=options.lifetime, role=options.role, new=options.new
@@ -77,7 +81,7 @@ def sent(is_sent: bool) -> None:  # noqa: FBT001 - the one argument
         raise NotDone(UNCONNECTED)
 
 
-def only_host(joined: JoinedRoom) -> str:
+def only_host(joined: "JoinedRoom") -> str:
     """Why this person may not act as the host; empty if they are the host."""
     host = joined.state.host
     if not host or joined.state.is_host(joined.name):
@@ -85,7 +89,7 @@ def only_host(joined: JoinedRoom) -> str:
     return f"Only the host may do that, and {host} is hosting."
 
 
-def no_authority(joined: JoinedRoom) -> str:
+def no_authority(joined: "JoinedRoom") -> str:
     """Why this person may not moderate and invite; empty if they have the host's role."""
     state = joined.state
     if state.administers(joined.name) or not (objection := only_host(joined)):
@@ -94,7 +98,7 @@ def no_authority(joined: JoinedRoom) -> str:
     return f"{objection} {' and '.join(others)} may, too." if others else objection
 
 
-def cannot_take_over(joined: JoinedRoom) -> str:
+def cannot_take_over(joined: "JoinedRoom") -> str:
     """Why this person can't host the room from their own copy now; empty if they can."""
     state = joined.state
     if fold_name(joined.name) == fold_name(state.host):
@@ -116,7 +120,7 @@ def cannot_take_over(joined: JoinedRoom) -> str:
     return f"{state.host} is hosting. You can take over while they are away."
 
 
-def cannot_continue(joined: JoinedRoom) -> str:
+def cannot_continue(joined: "JoinedRoom") -> str:
     """Why this person can't continue the room as a new one now; empty if they can."""
     state = joined.state
     if state.is_host(joined.name):

@@ -1,12 +1,16 @@
 """Effects of commands about one message: reply, edit, delete, react, retry, write privately."""
 
+from typing import TYPE_CHECKING
+
 from genie_core.room.commands.arguments import Numbered, PrivateLine
 from genie_core.room.commands.hosting import sent
 from genie_core.room.commands.outcome import NotDone
-from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.events import MessageDeleted, MessageEdited, ReactionChanged
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread, Phase
+
+if TYPE_CHECKING:
+    from genie_core.room.participant.room import JoinedRoom
 
 INTERRUPTED = frozenset({Phase.FAILED, Phase.CANCELLED})
 NOTHING_FAILED = "No work on a message of yours failed or was stopped."
@@ -14,47 +18,47 @@ NOT_YOURS = "You can change only your own messages."
 NO_REACTIONS = "All members would see a reaction to a private message."
 
 
-def emote(joined: JoinedRoom, text: str) -> None:
+def emote(joined: "JoinedRoom", text: str) -> None:
     """Describe an action of the person, in the third person."""
     joined.messages.send(text, emote=True)
 
 
-def write_privately(joined: JoinedRoom, line: PrivateLine) -> None:
+def write_privately(joined: "JoinedRoom", line: PrivateLine) -> None:
     """Send a message that only one member can read."""
     joined.messages.send(line.text, to=line.to)
 
 
-def ask_privately(joined: JoinedRoom, text: str) -> None:
+def ask_privately(joined: "JoinedRoom", text: str) -> None:
     """Ask the own agent so that only this person sees the question and the answer."""
     joined.messages.send(text, to=joined.name)
 
 
-def reply(joined: JoinedRoom, numbered: Numbered) -> None:
+def reply(joined: "JoinedRoom", numbered: Numbered) -> None:
     """Reply to a message or an answer, as privately as it is."""
     thread = thread_of(joined.state, numbered.number)
     to = other_reader(joined.name, thread)
     joined.messages.send(numbered.text, reply_to=numbered.number, to=to)
 
 
-def edit(joined: JoinedRoom, numbered: Numbered) -> None:
+def edit(joined: "JoinedRoom", numbered: Numbered) -> None:
     """Give a message of this person another text."""
     thread = own_thread(joined, numbered.number)
     sent(joined.messages.change(MessageEdited(thread.seq, numbered.text)))
 
 
-def delete(joined: JoinedRoom, number: int) -> None:
+def delete(joined: "JoinedRoom", number: int) -> None:
     """Delete a message of this person."""
     sent(joined.messages.change(MessageDeleted(own_thread(joined, number).seq)))
 
 
-def react(joined: JoinedRoom, numbered: Numbered) -> None:
+def react(joined: "JoinedRoom", numbered: Numbered) -> None:
     """React to a message or an answer; the same reaction again takes it back."""
     thread = thread_of(joined.state, numbered.number)
     toggle_reaction(joined, thread, numbered.text, to_answer=numbered.number != thread.seq)
 
 
 def toggle_reaction(
-    joined: JoinedRoom, thread: MessageThread, reaction: str, *, to_answer: bool
+    joined: "JoinedRoom", thread: MessageThread, reaction: str, *, to_answer: bool
 ) -> None:
     """React to a message or its answer, or take the same reaction back."""
     if thread.is_private:
@@ -64,7 +68,7 @@ def toggle_reaction(
     sent(joined.messages.change(ReactionChanged(thread.seq, reaction, on=on, answer=to_answer)))
 
 
-def retry(joined: JoinedRoom, number: int = 0) -> None:
+def retry(joined: "JoinedRoom", number: int = 0) -> None:
     """Send a message again whose work failed or was stopped, by default the latest one."""
     thread = thread_of(joined.state, number) if number else latest_interrupted(joined)
     if thread is None or thread.phase not in INTERRUPTED:
@@ -83,7 +87,7 @@ def retry(joined: JoinedRoom, number: int = 0) -> None:
     )
 
 
-def latest_interrupted(joined: JoinedRoom) -> MessageThread | None:
+def latest_interrupted(joined: "JoinedRoom") -> MessageThread | None:
     """Return this person's latest message whose work failed or was stopped."""
     threads = reversed(joined.state.exchanges.values())
     mine = (each for each in threads if each.author == joined.name)
@@ -102,7 +106,7 @@ def thread_of(state: RoomState, number: int) -> MessageThread:
     raise NotDone(f"There is no message {number}, or it is too old.")
 
 
-def own_thread(joined: JoinedRoom, number: int) -> MessageThread:
+def own_thread(joined: "JoinedRoom", number: int) -> MessageThread:
     """Return a message of this person. Raises `NotDone` for any other number."""
     thread = thread_of(joined.state, number)
     if thread.author != joined.name or thread.seq != number or thread.is_deleted:

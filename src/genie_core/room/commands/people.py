@@ -1,7 +1,8 @@
 """Effects of commands about the members of a room and how agents answer them."""
 
+from typing import TYPE_CHECKING
+
 from genie_core.room.commands.outcome import NotDone, Outcome, Result
-from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.security.key_words import key_words
 from genie_core.room.state.members import Person
@@ -9,8 +10,11 @@ from genie_core.room.state.room_state import RoomState
 from genie_core.room.view.wording import author_line
 from genie_core.text.safe import visible, visible_line
 
+if TYPE_CHECKING:
+    from genie_core.room.participant.room import JoinedRoom
 
-def who(joined: JoinedRoom, name: str = "") -> Outcome:
+
+def who(joined: "JoinedRoom", name: str = "") -> Outcome:
     """List the members who are here, or describe one of all."""
     state = joined.state
     if not name:
@@ -23,7 +27,7 @@ def who(joined: JoinedRoom, name: str = "") -> Outcome:
     return Result(f"{_line(state, person)}, {here}, key: {key_words(person.key)}", "Member")
 
 
-def prefs(joined: JoinedRoom, name: str = "") -> Outcome:
+def prefs(joined: "JoinedRoom", name: str = "") -> Outcome:
     """Show how a member wants to be answered, by default this person."""
     who = name or joined.name
     text = joined.state.preferences.get(fold_name(who), "")

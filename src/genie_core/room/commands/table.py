@@ -11,17 +11,19 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import Flag, IntEnum, auto
 from functools import partial
-from typing import Any, Final, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
 from genie_core.room.commands import arguments as read
 from genie_core.room.commands import engine, files, hosting, messages, people
 from genie_core.room.commands.arguments import InvalidArguments, MessageLine, PromptLine
 from genie_core.room.commands.outcome import Outcome
-from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.events import Measure
 
+if TYPE_CHECKING:
+    from genie_core.room.participant.room import JoinedRoom
+
 T = TypeVar("T")
-Effect: TypeAlias = Callable[[JoinedRoom, T], "Outcome | Awaitable[Outcome]"]
+Effect: TypeAlias = "Callable[[JoinedRoom, T], Outcome | Awaitable[Outcome]]"
 
 Completed: TypeAlias = Literal[
     "person", "role", "path", "file", "attachment", "caller", "model", "mode"
@@ -64,7 +66,7 @@ class Spec:
     help: str
     read: Callable[[str], Any] | None = None
     """Parses the arguments; a command without it takes none."""
-    effect: Effect[Any] | None = None
+    effect: "Effect[Any] | None" = None
     """Acts on the joined room; without it, the surface acts."""
     completes: tuple[Completed, ...] = ()
     """The kind of values for each argument."""
@@ -162,8 +164,8 @@ def _unknown(name: str, surface: Surface) -> str:
 
 
 def _acting(
-    reader: Callable[[str], T], effect: Effect[T]
-) -> tuple[Callable[[str], Any], Effect[Any]]:
+    reader: Callable[[str], T], effect: "Effect[T]"
+) -> "tuple[Callable[[str], Any], Effect[Any]]":
     """Return a parser and an effect that takes its result; type checkers compare both."""
     return reader, effect
 
