@@ -20,7 +20,7 @@ from genie_core.settings.load import SettingsSource
 from genie_core.settings.model import Settings
 from genie_eval.cli.what_if import what_if
 from genie_tui.app import GenieApp
-from genie_tui.cli.options import parser
+from genie_tui.cli.commands import parser
 from genie_tui.exit_report import ExitReport
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.what_if import WhatIfScreen

@@ -21,6 +21,7 @@ from genie_core.errors import GenieError
 from genie_core.extensions import NoExtension, extensions, load_extension
 from genie_core.settings.load import SettingsSource
 from genie_core.settings.locations import Locations
+from genie_core.settings.model import Settings
 
 COMMANDS: Final = "genie.commands"
 
@@ -50,6 +51,11 @@ class CommandCall:
     stdin: TextIO
     stdout: TextIO
     stderr: TextIO
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force. Raises a `GenieError` if they can't be read."""
+        return self.source.read().settings
 
 
 class PluginMissing(GenieError):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.limits import scaled
 
-from genie_tui.cli.options import parse
+from genie_tui.cli.commands import parse
 
 ROOT = Path(__file__).parents[2]
 UNIT = ROOT / "packaging" / "genie-tui.service"

@@ -13,7 +13,7 @@ from genie_bridges.mcp.server import INSTRUCTIONS, build_server
 from genie_core.room.open.opener import agent_opener
 from genie_core.room.protocol.limits import AGENT_BURST, AGENT_PER_MINUTE, AGENT_TURNS
 from genie_core.settings.locations import Locations
-from genie_tui.cli.options import parse
+from genie_tui.cli.commands import parse
 
 _, _, REST = (DOCS / "agents.md").read_text().partition("\n## An agent as a member of the room\n")
 PAGE = REST.partition("\n## ")[0]

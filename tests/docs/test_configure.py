@@ -33,7 +33,7 @@ from genie_core.settings.model import (
     assistant_config,
 )
 from genie_core.settings.schema import ENV_PREFIX, single_keys, variable
-from genie_tui.cli.options import parser
+from genie_tui.cli.commands import parser
 from genie_tui.commands.keys import Scope
 from genie_tui.commands.registry import all_actions, slash_commands
 

@@ -23,7 +23,7 @@ from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.session import WITHHELD_NAME
 from genie_core.settings.locations import Locations
 from genie_core.storage.blobs import BLOBS_NAME
-from genie_tui.cli.options import parser
+from genie_tui.cli.commands import parser
 from genie_tui.commands.registry import slash_help
 
 PAGE = (DOCS / "lan.md").read_text()

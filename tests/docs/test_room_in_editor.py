@@ -11,7 +11,7 @@ from genie_bridges.acp.prompts import QUOTED
 from genie_bridges.acp.updates import ALWAYS, options_for
 from genie_core.room.engine.effects import ToolEffects
 from genie_core.room.open.visit import LEAVING
-from genie_tui.cli.options import parse
+from genie_tui.cli.commands import parse
 
 _, _, REST = (DOCS / "agents.md").read_text().partition("\n## A room in your editor\n")
 PAGE = REST.partition("\n## ")[0]

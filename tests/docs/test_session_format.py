@@ -37,7 +37,7 @@ from genie_core.sessions.session import (
 from genie_core.sessions.view_state import VIEW_NAME, View
 from genie_core.storage.blobs import BLOBS_NAME
 from genie_import.record import LEFT_NAME, RECORD_NAME
-from genie_tui.cli.options import parser
+from genie_tui.cli.commands import parser
 
 PAGE = (DOCS / "session-format.md").read_text()
 CODE = re.compile(r"`([^`\n]+)`")

@@ -2,7 +2,8 @@
 
 import argparse
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Final, TextIO
 
 from genie_core.backup.errors import BackupError, NotRestorable
@@ -12,8 +13,10 @@ from genie_core.settings.locations import Locations, folder_at, short_path
 from genie_core.settings.model import Settings, default_name
 from genie_core.storage.atomic import reason
 from genie_core.text.format import counted, file_size
+from genie_tui.cli.options import INPUT_HELP, CommandParser, add_settings
 from genie_tui.cli.output import safe_line
 from genie_tui.cli.secrets import ask_secret, read_secret
+from genie_tui.plugins import CommandCall
 
 if TYPE_CHECKING:
     from genie_core.assistant.secrets import OwnSecrets
@@ -109,3 +112,31 @@ def ask_passphrase(given: TextIO, *, twice: bool) -> str:
     if twice and ask_secret("the same again") != passphrase:
         raise PassphrasesDiffer
     return passphrase
+
+
+def add_backup(command: CommandParser) -> None:
+    _add_common(command)
+    command.add_argument("file", metavar="FILE", help="where to")
+    command.add_argument("--force", action="store_true", help="replace a file that is there")
+    command.set_defaults(run=partial(_run, run_backup))
+
+
+def add_restore(command: CommandParser) -> None:
+    _add_common(command)
+    command.add_argument("file", metavar="FILE", help="what to read")
+    command.add_argument(
+        "--replace",
+        action="store_true",
+        help="replace what is here already, and keep it under another name",
+    )
+    command.set_defaults(run=partial(_run, run_restore))
+
+
+def _add_common(command: CommandParser) -> None:
+    command.used = frozenset({"name"})
+    add_settings(command)
+    command.epilog = INPUT_HELP
+
+
+def _run(run: Callable[..., int], call: CommandCall) -> int:
+    return run(call.options, call.settings, call.locations, call.stdin, call.stdout, call.stderr)

@@ -33,8 +33,10 @@ from genie_core.settings.schema import (
 )
 from genie_core.settings.validate import wrong
 from genie_core.storage.atomic import reason
+from genie_tui.cli.options import CommandParser, add_settings
 from genie_tui.cli.output import safe_line
 from genie_tui.external_editor import editor_command
+from genie_tui.plugins import CommandCall
 
 COLUMN: Final = 44
 """Where the origins begin, if the text before them leaves room."""
@@ -294,3 +296,46 @@ def _edit(file: Path, env: Mapping[str, str]) -> None:
         raise SettingsError(
             f"the editor {command[0]} ended with {ended}; the file is as it left it"
         )
+
+
+def add_config(command: CommandParser) -> None:
+    add_settings(command)
+    command.set_defaults(run=_run, part="show")
+    add_part = command.add_parts("parts", "PART")
+
+    def added(name: str, text: str, used: frozenset[str] | None = None) -> CommandParser:
+        part = add_part(name, text)
+        part.used = used
+        add_settings(part)
+        part.set_defaults(part=name)
+        return part
+
+    bare: frozenset[str] = frozenset()
+    added("path", "print where the settings file is", bare)
+    added("show", "print every setting, and where its value comes from")
+    added("edit", "open the file in $VISUAL or $EDITOR, and check it afterwards")
+    added("check", "find everything that is wrong, also with models, prompts and tool servers")
+    change = added("set", "write settings into the file", bare)
+    change.add_argument("key", metavar="KEY", help="for example model or budget.money")
+    change.add_argument(
+        "value", metavar="VALUE", nargs="?", help="as it is; lists as a,b; KEY=VALUE does, too"
+    )
+    change.add_argument(
+        "more", metavar="KEY VALUE", nargs="*", help="others at the same time: all of them or none"
+    )
+    unset = added("unset", "take one setting out of the file", bare)
+    unset.add_argument("key", metavar="KEY", help="as for set")
+
+
+def add_keys(command: CommandParser) -> None:
+    command.used = frozenset({"keymap"})
+    add_settings(command)
+    command.set_defaults(run=_run_keys)
+
+
+def _run(call: CommandCall) -> int:
+    return run_config(call.options, call.source, call.locations, call.stdout)
+
+
+def _run_keys(call: CommandCall) -> int:
+    return print_keys(call.settings.keymap, call.locations.keys_file, call.stdout)

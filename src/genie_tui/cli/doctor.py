@@ -1,5 +1,6 @@
 """`genie-tui doctor`: check the needs of a room, or with `--model` the models."""
 
+import argparse
 import asyncio
 import logging
 import os
@@ -30,7 +31,9 @@ from genie_core.room.protocol.names import check_name
 from genie_core.settings.credentials import names_at_hand
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings, assistant_config, default_name
+from genie_tui.cli.options import CommandParser, add_settings, port_number
 from genie_tui.cli.output import safe_line
+from genie_tui.plugins import CommandCall
 from genie_tui.screen_size import terminal_problem
 
 if TYPE_CHECKING:
@@ -376,3 +379,50 @@ def _key_used(subject: "Subject", keys: Mapping[str, str], env: Mapping[str, str
 
 def _say(out: TextIO, mark: str, what: str, text: str) -> None:
     out.write(f"{mark}  {what:<10} {safe_line(text)}\n")
+
+
+_USED: Final = frozenset(
+    {
+        "name", "agent", "model", "base_url", "api_key_env", "runtime", "reasoner_model",
+        "reasoner_base_url", "reasoner_api_key_env",
+        "template", "workspace", "port", "keymap", "mcp", "servers", "tools", "agents", "sandbox",
+    }
+)  # fmt: skip
+"""Settings that the command checks, by their first part."""
+
+
+class _AskModel(argparse.Action):
+    """Takes a model's name that may be missing."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        """Record that models are to be tested, and which one."""
+        namespace.ask_model = True
+        if values:
+            namespace.model = values
+
+
+def add_doctor(command: CommandParser) -> None:
+    command.used = _USED
+    add_settings(command, leave_out=("model",))  # it has a meaning of its own here
+    command.add_argument("--port", type=port_number, help="the port to check")
+    command.add_argument(
+        "--model",
+        default=argparse.SUPPRESS,
+        metavar="PROVIDER:MODEL",
+        nargs="?",
+        action=_AskModel,
+        help="check the models instead, by a few small requests to those that are set, or to this "
+        "one in place of the main one",
+    )
+    command.set_defaults(run=_run, ask_model=False)
+
+
+def _run(call: CommandCall) -> int:
+    check = check_models if call.options.ask_model else check_system
+    return check(call.settings, call.locations, call.env, call.stdout)

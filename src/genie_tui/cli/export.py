@@ -24,6 +24,7 @@ from genie_core.settings.locations import Locations, folder_at, short_path
 from genie_core.settings.model import Settings
 from genie_core.storage.atomic import make_private_folder, reason
 from genie_core.storage.errors import disk_access
+from genie_tui.cli.options import CommandParser
 from genie_tui.cli.output import safe_line
 from genie_tui.plugins import command_extension
 
@@ -204,3 +205,90 @@ def _kept(source: IO[bytes], base: Path) -> Iterator[BinaryIO]:
             shutil.copyfileobj(source, file)
             file.seek(0)
         yield cast("BinaryIO", file)
+
+
+def add_export(command: CommandParser) -> None:
+    command.used = frozenset()
+    command.add_argument(
+        "ids", metavar="ID", nargs="+", help="a session's name, or the start of it"
+    )
+    command.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        default="",
+        help="where to: a file, or a folder, also for several sessions; - prints it (default: the "
+        "session's name, in the current folder)",
+    )
+    command.add_argument(
+        "--format",
+        metavar="FORMAT",
+        help="markdown, html, jsonl, cast or svg, or one of another plugin; jsonl is complete and "
+        "can be imported, cast is a terminal recording, svg an animated picture of a short part "
+        "(default: what the file's name ends in, or else markdown)",
+    )
+    command.add_argument(
+        "--attachments",
+        action="store_true",
+        help="with the files that people attached; jsonl becomes a zip archive then",
+    )
+    command.add_argument("--force", action="store_true", help="replace a file that is there")
+    part = command.add_argument_group(
+        "what of it, in markdown and html; --from and --to in cast and svg, too"
+    )
+    command.note(
+        part.add_argument(
+            "--from",
+            dest="first",
+            metavar="SEQ|DATE",
+            default="",
+            help="the first entry, or the day or time, such as 2026-11-21 or 2026-11-21T14:30",
+        )
+    )
+    command.note(
+        part.add_argument(
+            "--to", dest="last", metavar="SEQ|DATE", default="", help="the last entry, day or time"
+        )
+    )
+    command.note(
+        part.add_argument(
+            "--messages-only",
+            action="store_true",
+            help="only messages and answers, no other entries",
+        )
+    )
+    command.note(
+        part.add_argument(
+            "--no-arguments", action="store_true", help="leave out what tools were called with"
+        )
+    )
+    command.note(
+        part.add_argument(
+            "--pseudonyms",
+            action="store_true",
+            help="replace the names of people, also in texts, and leave out keys and signatures",
+        )
+    )
+    command.note(
+        part.add_argument(
+            "--redact",
+            metavar="FILE",
+            default="",
+            help="replace what is in this file by ▇▇▇: words, or regular expressions between slashes, "
+            "one a line",
+        )
+    )
+
+
+def add_import(command: CommandParser) -> None:
+    command.used = frozenset({"name"})
+    command.add_argument(
+        "file",
+        metavar="FILE",
+        help="a session that was exported as jsonl or zip, - for the standard input; or an export of "
+        "ChatGPT, Claude, Slack, Discord or group-genie, or a log of WeeChat or irssi: a file, a "
+        "zip archive or a folder",
+    )
+    command.add_argument(
+        "--as-copy", action="store_true", help="import what is here already as another room"
+    )

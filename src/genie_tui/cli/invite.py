@@ -2,7 +2,7 @@
 
 import time
 from datetime import UTC, datetime
-from typing import TextIO
+from typing import Final, TextIO
 
 from genie_core.errors import GenieError
 from genie_core.room.discovery.interfaces import reachable_hosts
@@ -14,6 +14,8 @@ from genie_core.room.security.invite import Invite, write_invite
 from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.session import SavedSession
 from genie_core.settings.locations import Locations
+from genie_tui.cli.options import CommandParser, add_settings
+from genie_tui.plugins import CommandCall
 
 
 class NothingHosted(GenieError):
@@ -72,3 +74,17 @@ def _own_places(address: str) -> tuple[Address, ...]:
     """Return where other machines reach a room that is hosted here."""
     port = parse_address(address).port
     return tuple(Address(host, port) for host in reachable_hosts() or (LOOPBACK,))
+
+
+_ID_HELP: Final = "the room's name, or the start of it (default: the room hosted last)"
+
+
+def add_invite(command: CommandParser) -> None:
+    command.used = frozenset()
+    add_settings(command)
+    command.add_argument("id", metavar="ID", nargs="?", default="", help=_ID_HELP)
+    command.set_defaults(run=_run)
+
+
+def _run(call: CommandCall) -> int:
+    return print_invite(call.options.id, call.locations, call.stdout)

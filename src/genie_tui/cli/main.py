@@ -5,7 +5,6 @@ and `--help` answer immediately and a guest never loads an engine.
 """
 
 import argparse
-import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -17,8 +16,9 @@ from genie_core.errors import GenieError
 from genie_core.extensions import NoExtension
 from genie_core.privacy.redaction import hide_secrets, mask_known
 from genie_core.settings.load import SettingsSource
-from genie_core.settings.locations import Locations, find_locations
-from genie_tui.cli.options import parse, settings_in
+from genie_core.settings.locations import find_locations
+from genie_tui.cli.commands import parse, run_command
+from genie_tui.cli.options import settings_in
 from genie_tui.cli.output import safe_line
 from genie_tui.plugins import CommandCall, plugin_for
 
@@ -93,99 +93,6 @@ def _trace_kept() -> Path | None:
 def _run(options: argparse.Namespace) -> int:
     locations = find_locations(os.environ)
     source = SettingsSource(locations.settings_file, os.environ, settings_in(options))
-    if options.command == "config":
-        from genie_tui.cli.config import run_config
-
-        return run_config(options, source, locations, sys.stdout)
-    if options.run is not None:  # a plugin's
-        call = CommandCall(
-            options, source, locations, os.environ, sys.stdin, sys.stdout, sys.stderr
-        )
-        return int(options.run(call))
-    settings = source.read().settings
-    match options.command:
-        case "secrets":
-            from genie_tui.cli.secrets import run_secrets
-
-            return run_secrets(options, settings, locations, sys.stdin, sys.stdout)
-        case "servers":
-            from genie_tui.cli.servers import run_servers
-
-            return run_servers(options, settings, locations, os.environ, sys.stdout)
-        case "backup" | "restore":
-            from genie_tui.cli.backup import run_backup, run_restore
-
-            run = run_backup if options.command == "backup" else run_restore
-            return run(options, settings, locations, sys.stdin, sys.stdout, sys.stderr)
-        case "keys":
-            from genie_tui.cli.config import print_keys
-
-            return print_keys(settings.keymap, locations.keys_file, sys.stdout)
-        case "doctor":
-            from genie_tui.cli.doctor import check_models, check_system
-
-            check = check_models if options.ask_model else check_system
-            return check(settings, locations, os.environ, sys.stdout)
-        case "sessions":
-            from genie_tui.cli.sessions import run_sessions
-
-            return run_sessions(options, settings, locations, sys.stdin, sys.stdout, sys.stderr)
-        case "verify":
-            from genie_tui.cli.verify import run_verify
-
-            return run_verify(options, locations, sys.stdout)
-        case "replay":
-            from genie_tui.cli.replay import run_replay
-
-            return run_replay(options, source, locations, os.environ, sys.stdout, sys.stderr)
-        case "invite":
-            from genie_tui.cli.invite import print_invite
-
-            return print_invite(options.id, locations, sys.stdout)
-        case "say":
-            from genie_tui.cli.plain.say import run_say
-
-            return run_say(options, source, locations)
-        case "tail":
-            from genie_tui.cli.plain.tail import run_tail
-
-            return run_tail(options, source, locations)
-        case "id":
-            from genie_tui.cli.identity import show_identity
-
-            return show_identity(settings, locations, sys.stdout)
-        case _:
-            return _start(options, source, locations)
-
-
-def _start(options: argparse.Namespace, source: SettingsSource, locations: Locations) -> int:
-    from genie_core.room.open.requests import (
-        ContinueRoom,
-        FollowRoom,
-        JoinRoom,
-        NewRoom,
-        OpenRequest,
-        ResumeRoom,
+    return run_command(
+        CommandCall(options, source, locations, os.environ, sys.stdin, sys.stdout, sys.stderr)
     )
-
-    opening: OpenRequest | None = None
-    match options.command:
-        case "host":
-            opening = NewRoom(options.title)
-        case "join":
-            way = " ".join(options.way)
-            opening = JoinRoom(way, guest=options.guest, separate=options.separate)
-            if options.follow is not None:
-                opening = FollowRoom(way, options.follow, guest=options.guest)
-        case "resume" if options.continues:
-            opening = ContinueRoom(options.id, force=options.force)
-        case "resume":
-            opening = ResumeRoom(options.id, force=options.force, port=options.port or 0)
-    if opening is not None and options.plain:
-        from genie_tui.cli.plain.chat import run_plain
-
-        return run_plain(opening, source, locations)
-    gc.disable()  # until the first screen, which comes an eighth earlier that way
-    from genie_tui.cli.start import start
-
-    return start(opening, source, locations, os.environ)

@@ -11,8 +11,9 @@ import msgspec
 from genie_core.errors import GenieError
 from genie_core.settings.load import SettingsSource
 from genie_core.settings.locations import Locations
+from genie_tui.cli.options import CommandParser, add_settings
 from genie_tui.cli.output import harmless_json, safe_line
-from genie_tui.plugins import command_extension
+from genie_tui.plugins import CommandCall, command_extension
 
 WhatIf: TypeAlias = Callable[
     [argparse.Namespace, SettingsSource, Locations, Mapping[str, str], TextIO, TextIO], int
@@ -176,3 +177,84 @@ def _lines(log: BinaryIO) -> Iterator[bytes]:
     """Yield lines with their ends; a long one comes in pieces."""
     while line := log.readline(LONGEST_LINE):
         yield line
+
+
+FASTEST: Final = 1_000.0
+"""The highest speed of a replay."""
+
+
+def add_replay(command: CommandParser) -> None:
+    add_settings(command)
+    command.add_argument(
+        "id",
+        metavar="ID",
+        nargs="?",
+        default="",
+        help="the room's name, or the start of it (default: the latest)",
+    )
+    command.add_argument(
+        "--at", type=_sequence_number, metavar="SEQ", help="begin at this event, paused"
+    )
+    command.add_argument(
+        "--speed",
+        type=_speed,
+        metavar="N",
+        help="so many times as fast as it was (default: 1; with --print as fast as it can be read)",
+    )
+    ways = command.add_mutually_exclusive_group()
+    command.note(
+        ways.add_argument(
+            "--print", action="store_true", help="write it as text to standard output"
+        )
+    )
+    command.note(
+        ways.add_argument(
+            "--json", action="store_true", help="write the events as they are in the log"
+        )
+    )
+    command.note(
+        ways.add_argument(
+            "--reasoner",
+            metavar="TEMPLATE",
+            help="ask this reasoner prompt about all that was said, and show what it would have decided "
+            "otherwise; --model asks another model, with the usual prompt or this one",
+        )
+    )
+    command.add_argument(
+        "--from",
+        dest="first",
+        type=_sequence_number,
+        default=1,
+        metavar="SEQ",
+        help="the first event written",
+    )
+    command.add_argument(
+        "--to",
+        dest="last",
+        type=_sequence_number,
+        default=None,
+        metavar="SEQ",
+        help="the last event written",
+    )
+    command.set_defaults(run=_run)
+
+
+def _run(call: CommandCall) -> int:
+    return run_replay(call.options, call.source, call.locations, call.env, call.stdout, call.stderr)
+
+
+def _sequence_number(text: str) -> int:
+    number = int(text) if text.isdecimal() and len(text) < 16 else 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"events are counted from 1, and {text!r} is none")
+    return number
+
+
+def _speed(text: str) -> float:
+    try:
+        speed = float(text)
+    except ValueError:
+        speed = 0.0
+    if not 0 < speed <= FASTEST:
+        raise argparse.ArgumentTypeError(f"a speed is a number like 0.5 or 8, not {text!r}")
+    return speed

@@ -7,7 +7,9 @@ from typing import Final, TextIO
 from genie_core.errors import GenieError
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings, default_name
+from genie_tui.cli.options import CommandParser, add_settings, parts_of
 from genie_tui.cli.output import safe_line
+from genie_tui.plugins import CommandCall
 
 _LONGEST_INPUT: Final = 100_000
 
@@ -96,3 +98,19 @@ def ask_secret(name: str) -> str:
             raise NoValue(
                 "this terminal would show the value; pass it on standard input instead"
             ) from None
+
+
+def add_secrets(command: CommandParser) -> None:
+    command.used = frozenset()
+    add_settings(command)
+    command.set_defaults(run=_run, part="list")
+    added = parts_of(command)
+    keep = added("set", "keep a value; it is asked for, or read from standard input")
+    keep.add_argument("secret", metavar="NAME", help="for example OPENAI_API_KEY")
+    keep.add_argument("surplus", nargs="*", help=argparse.SUPPRESS)
+    added("list", "print the names, never a value")
+    added("delete", "forget a value").add_argument("secret", metavar="NAME")
+
+
+def _run(call: CommandCall) -> int:
+    return run_secrets(call.options, call.settings, call.locations, call.stdin, call.stdout)

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, TextIO
 from genie_core.errors import GenieError
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings, assistant_config, default_name
+from genie_tui.cli.options import CommandParser, add_settings, parts_of
 from genie_tui.cli.output import safe_line
+from genie_tui.plugins import CommandCall
 
 if TYPE_CHECKING:
     from genie_core.assistant.secrets import OwnSecrets
@@ -116,3 +118,24 @@ def _log_out(spec: "ServerSpec", secrets: "OwnSecrets", out: TextIO) -> None:
         return
     where = store.delete()
     out.write(f"Logged out at {spec.name}; the login is deleted from {safe_line(where)}\n")
+
+
+def add_servers(command: CommandParser) -> None:
+    command.used = frozenset()
+    add_settings(command)
+    command.set_defaults(run=_run, part="list")
+    added = parts_of(command)
+    added("list", "print the names, and where you are logged in")
+    login = added("login", "log in at a server on HTTP that wants it (OAuth)")
+    login.add_argument("server", metavar="NAME", help="a server of the mcpServers file")
+    login.add_argument(
+        "--no-browser",
+        dest="browser",
+        action="store_false",
+        help="only print the address at which to log in",
+    )
+    added("logout", "forget a login").add_argument("server", metavar="NAME")
+
+
+def _run(call: CommandCall) -> int:
+    return run_servers(call.options, call.settings, call.locations, call.env, call.stdout)

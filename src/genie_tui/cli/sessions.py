@@ -33,9 +33,18 @@ from genie_core.settings.locations import Locations, folder_at, short_path
 from genie_core.settings.model import Settings, default_name
 from genie_core.storage.errors import StorageError
 from genie_core.text.format import ago, counted, file_size, local_time
-from genie_tui.cli.export import export_sessions, import_session
+from genie_tui.cli.export import add_export, add_import, export_sessions, import_session
+from genie_tui.cli.options import (
+    SESSION_HELP,
+    AddPart,
+    CommandParser,
+    add_settings,
+    parts_of,
+    whole_number,
+)
 from genie_tui.cli.output import json_text, safe_line
 from genie_tui.cli.table import TableColumn, laid_out
+from genie_tui.plugins import CommandCall
 
 if TYPE_CHECKING:
     from genie_core.sessions.salvage import Salvaged
@@ -629,3 +638,120 @@ def run_sessions(
     # The parts write their own messages; other lines would stand between theirs.
     logging.getLogger("genie_core").addHandler(logging.NullHandler())
     return _PARTS[options.part](options, Sessions(settings, locations, given, out, problems))
+
+
+_LANGUAGE: Final = """\
+Texts with all the words are found, also inside of other words. TEXT may have:
+  "a phrase"               the words as they stand
+  -word -"a phrase"        leave out texts with them; also -from:bob, -kind:silent …
+  from:ann from:genie      by a person, or by agents
+  in:standup               in rooms with this in their title or id
+  before:2026-11-01        before that day; or a month 2026-11, or a year 2026
+  after:2026-10-01         from that day on
+  kind:denied              of a kind: message, answer, decision, silent, approval, approved, denied,
+                           expired, parked, failed, stopped, title
+  has:file                 messages with files
+  /inv(oice)?s?/           a regular expression
+
+Quotes and a leading - need quotes around the whole TEXT:
+  genie-tui sessions search '"last offer" -vendor from:ann'
+"""
+
+
+def add_sessions(command: CommandParser) -> None:
+    command.used = frozenset({"retention"})
+    add_settings(command)
+    _add_list_options(command, "activity", [], json=False)
+    command.set_defaults(run=_run, part="list")
+    add = parts_of(command)
+    unset = argparse.SUPPRESS  # as in add_settings
+    _add_list_options(add("list", "list all sessions, the latest first"), unset, unset, json=unset)
+    _add_looking(add)
+    _add_changing(add)
+    add_export(add("export", "write sessions to files, to be read or taken along"))
+    add_import(add("import", "take in an exported session, or conversations of other programs"))
+
+
+def _add_looking(add: AddPart) -> None:
+    show = add("show", "tell what is known of one session")
+    show.used = frozenset()
+    show.add_argument("id", metavar="ID", help=SESSION_HELP)
+    show.add_argument(
+        "--last", type=whole_number, default=5, metavar="N", help="so many messages (default: 5)"
+    )
+    show.add_argument("--json", action="store_true", help="as JSON")
+    search = add("search", "find words in all sessions")
+    search.used = frozenset()
+    search.epilog, search.formatter_class = _LANGUAGE, argparse.RawDescriptionHelpFormatter
+    search.add_argument("words", metavar="TEXT", nargs="+", help="what to find, see below")
+    search.add_argument(
+        "--limit",
+        type=whole_number,
+        default=20,
+        metavar="N",
+        help="at most so many hits (default: 20)",
+    )
+    search.add_argument("--json", action="store_true", help="as JSON")
+
+
+def _add_changing(add: AddPart) -> None:
+    rename = add("rename", "give a session another title")
+    rename.used = frozenset()
+    rename.add_argument("id", metavar="ID", help=SESSION_HELP)
+    rename.add_argument("title", metavar="TITLE", nargs="+")
+    tag = add("tag", "put tags on a session, or take them off")
+    tag.used = frozenset()
+    tag.add_argument("id", metavar="ID", help=SESSION_HELP)
+    tag.add_argument("tags", metavar="TAG", nargs="*", help="without any: print those it has")
+    tag.add_argument(
+        "--remove", metavar="TAG", nargs="*", help="take these off; without any, those before it"
+    )
+    fork = add("fork", "make a new session of what happened in one")
+    fork.used = frozenset()
+    fork.add_argument("id", metavar="ID", help=SESSION_HELP)
+    fork.add_argument("--at", type=whole_number, metavar="SEQ", help="the last event to take along")
+    check = add("check", "check for damage, and repair it if asked")
+    check.used = frozenset()
+    check.add_argument("ids", metavar="ID", nargs="*", help="default: all sessions")
+    check.add_argument(
+        "--repair", action="store_true", help="mend; what is changed is kept beside it first"
+    )
+    salvage = add("salvage", "put a session together from what a bad disk left of it")
+    salvage.used = frozenset({"name"})
+    salvage.add_argument(
+        "sources",
+        metavar="SOURCE",
+        nargs="+",
+        help="a damaged log, a file or folder with pieces, a member's copy, or the id of a session; "
+        "the first counts most where several have an event",
+    )
+    salvage.add_argument(
+        "--into", metavar="ID", help="mend this session; its log is the first source then"
+    )
+    delete = add("delete", "move sessions to the system's trash")
+    delete.used = frozenset()
+    delete.add_argument("ids", metavar="ID", nargs="+", help=SESSION_HELP)
+    prune = add("prune", "move the sessions that are past your limits to the system's trash")
+    for asking in (delete, prune):
+        asking.add_argument("--yes", action="store_true", help="don't ask")
+
+
+def _add_list_options(
+    parser: CommandParser, sort: str, tags: list[str] | str, *, json: bool | str
+) -> None:
+    parser.add_argument(
+        "--sort",
+        choices=("activity", "title", "size", "unread"),
+        default=sort,
+        help="what the order goes by (default: activity)",
+    )
+    parser.add_argument(
+        "--tag", action="append", default=tags, metavar="TAG", help="only those with this tag"
+    )
+    parser.add_argument("--json", action="store_true", default=json, help="as JSON")
+
+
+def _run(call: CommandCall) -> int:
+    return run_sessions(
+        call.options, call.settings, call.locations, call.stdin, call.stdout, call.stderr
+    )

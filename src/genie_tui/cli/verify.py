@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
+from typing import Final, TextIO
 
 from genie_core.errors import GenieError
 from genie_core.room.security.identity import words
@@ -19,7 +19,9 @@ from genie_core.settings.locations import Locations
 from genie_core.storage.errors import disk_access
 from genie_core.text.format import counted, local_time
 from genie_tui.cli.export import opened_source
+from genie_tui.cli.options import CommandParser, add_settings
 from genie_tui.cli.output import json_text, safe_line
+from genie_tui.plugins import CommandCall
 
 FAILED = 1
 
@@ -114,3 +116,24 @@ def _object(found: Verification) -> dict[str, object]:
         ],
         "problems": found.problems,
     }
+
+
+_VERIFY_CODES: Final = """\
+exit code: 0 if everything that is signed is proven; 1 if an entry is not, if something is damaged, or
+if there is nothing that can be verified; 2 for a wrong command line.
+"""
+
+
+def add_verify(command: CommandParser) -> None:
+    command.used = frozenset()
+    add_settings(command)
+    command.add_argument(
+        "what", metavar="FILE|ID", help="a file that was exported as jsonl or zip, or a session"
+    )
+    command.add_argument("--json", action="store_true", help="as JSON")
+    command.epilog = _VERIFY_CODES
+    command.set_defaults(run=_run)
+
+
+def _run(call: CommandCall) -> int:
+    return run_verify(call.options, call.locations, call.stdout)

@@ -11,7 +11,7 @@ from genie_core.room.open.identities import identity_of_person
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings
 from genie_tui.cli.backup import READABLE, PassphrasesDiffer, run_backup, run_restore
-from genie_tui.cli.options import parse
+from genie_tui.cli.commands import parse
 
 pytestmark = pytest.mark.usefixtures("_no_keyring")
 

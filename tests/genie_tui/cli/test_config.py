@@ -10,8 +10,8 @@ from genie_core.errors import GenieError
 from genie_core.settings.load import SettingsSource
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings
+from genie_tui.cli.commands import parser
 from genie_tui.cli.config import print_keys, run_config
-from genie_tui.cli.options import parser
 from genie_tui.commands.key_file import read_keymap
 
 

@@ -15,8 +15,8 @@ from genie_core.sessions.errors import AlreadySaved, UnknownSession
 from genie_core.sessions.export.formats import InTheWay, NoForm
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings
+from genie_tui.cli.commands import parse
 from genie_tui.cli.export import NotAFolder, export_sessions, import_session
-from genie_tui.cli.options import parse, parser
 
 
 class Shell:
@@ -28,7 +28,7 @@ class Shell:
         self.out = ""
 
     def run(self, *arguments: str) -> int:
-        options = parser().parse_args(["sessions", *arguments])
+        options = parse(["sessions", *arguments])
         out = io.StringIO()
         if options.part == "export":
             code = export_sessions(options, self.locations, out)

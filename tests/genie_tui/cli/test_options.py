@@ -4,7 +4,8 @@ from importlib.metadata import version
 
 import pytest
 
-from genie_tui.cli.options import parse, parser, settings_in
+from genie_tui.cli.commands import parse, parser
+from genie_tui.cli.options import settings_in
 
 
 def test_version_names_program_and_version(capsys: pytest.CaptureFixture[str]) -> None:

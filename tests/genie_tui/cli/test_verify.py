@@ -17,7 +17,7 @@ from genie_core.room.security.identity import words
 from genie_core.sessions.export.writer import write_export
 from genie_core.sessions.session import SavedSession
 from genie_core.settings.locations import Locations
-from genie_tui.cli.options import parser
+from genie_tui.cli.commands import parser
 from genie_tui.cli.verify import run_verify
 
 

@@ -17,7 +17,9 @@ from genie_core.room.view.wording import caveat, short_error
 from genie_core.settings.load import SettingsSource
 from genie_core.settings.locations import Locations
 from genie_core.text.safe import visible, visible_line
+from genie_tui.cli.options import ROOM_HELP, CommandParser, add_settings
 from genie_tui.cli.plain.visit import Visit, complain, visit_room
+from genie_tui.plugins import CommandCall
 
 RECORDED: Final = 30.0
 """Seconds in which the room has to let the person in and to record the message."""
@@ -118,3 +120,31 @@ async def _print_answer(visit: Visit, joined: JoinedRoom, seq: int) -> int:
         complain(caveat("", doubt))
     await visit.output.write_lines([visible(thread.answer.text)])
     return 0
+
+
+_SAY_CODES: Final = """\
+exit code: 0 if the room has recorded the message and, with --answer, the answer was printed; 1 if not;
+2 for a wrong command line; 128 and the signal's number, such as 130 for ctrl+c, after a signal. The
+room has 30 seconds to let you in and to record the message.
+"""
+
+
+def add_say(command: CommandParser) -> None:
+    add_settings(command)
+    command.add_argument("room", metavar="ROOM", help=ROOM_HELP)
+    command.add_argument("text", metavar="TEXT", nargs="+", help="the message")
+    command.add_argument(
+        "--answer",
+        metavar="SECONDS",
+        type=float,
+        nargs="?",
+        const=120.0,
+        default=0.0,
+        help="wait for the answer and print it (default: up to 120)",
+    )
+    command.epilog = _SAY_CODES
+    command.set_defaults(run=_run)
+
+
+def _run(call: CommandCall) -> int:
+    return run_say(call.options, call.source, call.locations)

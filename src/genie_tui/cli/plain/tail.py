@@ -2,6 +2,7 @@
 
 import argparse
 from functools import partial
+from typing import Final
 
 from genie_core.room.client.events import EventsRecorded
 from genie_core.room.client.model import ConnectionState, ConnectionStatus
@@ -10,8 +11,10 @@ from genie_core.room.view.reader import Earlier
 from genie_core.room.view.wording import because
 from genie_core.settings.load import SettingsSource
 from genie_core.settings.locations import Locations
+from genie_tui.cli.options import ROOM_HELP, CommandParser, add_settings
 from genie_tui.cli.plain.lines import entries_of, json_of, last_entries
 from genie_tui.cli.plain.visit import Visit, complain, visit_room
+from genie_tui.plugins import CommandCall
 
 
 def run_tail(options: argparse.Namespace, source: SettingsSource, locations: Locations) -> int:
@@ -42,3 +45,32 @@ async def tail(visit: Visit, last: int = 20, *, as_json: bool = False) -> int:
                 return 1
             case ConnectionStatus(state=ConnectionState.RETRYING as now, detail=detail):
                 complain(because(f"connection: {now.value}", detail))
+
+
+_TAIL_CODES: Final = """\
+exit code: 0 after a signal such as ctrl+c; 1 if the room could not be entered or the connection ended;
+2 for a wrong command line; 141 if the reader of the output is gone, as after "| head".
+"""
+
+
+def add_tail(command: CommandParser) -> None:
+    add_settings(command)
+    command.add_argument("room", metavar="ROOM", help=ROOM_HELP)
+    command.add_argument(
+        "--json",
+        action="store_true",
+        help='the events as JSON, one on each line; "doubt" says what is not proven',
+    )
+    command.add_argument(
+        "--last",
+        metavar="N",
+        type=int,
+        default=20,
+        help="begin with the last N entries (default: 20)",
+    )
+    command.epilog = _TAIL_CODES
+    command.set_defaults(run=_run)
+
+
+def _run(call: CommandCall) -> int:
+    return run_tail(call.options, call.source, call.locations)

@@ -24,7 +24,8 @@ from genie_core.settings.load import SettingsSource
 from genie_eval.cli.eval import NothingLabelled, run_eval
 from genie_testing.openai import FakeOpenAI
 from genie_testing.turns import Refuse
-from genie_tui.cli.options import parse, settings_in
+from genie_tui.cli.commands import parse
+from genie_tui.cli.options import settings_in
 
 pytestmark = pytest.mark.timeout(180)
 

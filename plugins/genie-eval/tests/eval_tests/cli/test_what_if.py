@@ -26,7 +26,7 @@ from genie_core.settings.model import Settings
 from genie_eval.cli.what_if import INTERRUPTED, NothingDecided, what_if
 from genie_testing.openai import FakeOpenAI
 from genie_testing.turns import Refuse, Stall
-from genie_tui.cli.options import parser
+from genie_tui.cli.commands import parser
 
 pytestmark = pytest.mark.timeout(180)
 

@@ -125,7 +125,7 @@ def add_admin(add_command: AddPart) -> None:
     add_settings(admin)
     _add_asking(admin, "", json=False)
     admin.set_defaults(command="admin", part="status", run=_run_admin)
-    add_part = parts_of(admin, "admin")
+    add_part = parts_of(admin)
     unset = argparse.SUPPRESS  # as in add_settings
 
     def add(name: str, text: str, *, room: bool = True) -> CommandParser:

@@ -14,7 +14,7 @@ from genie_core.room.security.invite import read_invite
 from genie_core.settings.model import Settings
 from genie_serve.admin.requests import MemberEntry, MemberList, RoomEntry, RoomList, Status
 from genie_serve.cli.admin import lines, run_admin
-from genie_tui.cli.options import parse
+from genie_tui.cli.commands import parse
 from serve_tests.admin.administering import LOCAL, administering, places
 
 PASSPHRASE = "correct horse battery\n"

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from genie_tui.cli.commands import parse
 from genie_tui.cli.main import main
-from genie_tui.cli.options import parse
 
 
 @pytest.fixture(autouse=True)
