@@ -20,19 +20,18 @@ if TYPE_CHECKING:
 class NoExtension(GenieError):
     """No installed plugin adds something under this name."""
 
-    def __init__(self, group: str, name: str) -> None:
-        super().__init__(f"{name!r} comes with a plugin that is not installed")
-        self.group = group
-        self.name = name
+    template = "{name!r} comes with a plugin that is not installed"
+    group: str
+    name: str
 
 
 class BrokenExtension(GenieError):
     """A plugin's object can't be imported."""
 
-    def __init__(self, name: str, plugin: str, why: Exception) -> None:
-        super().__init__(f"{name!r} of the plugin {plugin} can't be loaded: {why}")
-        self.name = name
-        self.plugin = plugin
+    template = "{name!r} of the plugin {plugin} can't be loaded: {why}"
+    name: str
+    plugin: str
+    why: Exception
 
 
 def extensions(group: str) -> "Mapping[str, EntryPoint]":

@@ -61,10 +61,9 @@ class CommandCall:
 class PluginMissing(GenieError):
     """Something comes with a plugin that is not installed."""
 
-    def __init__(self, name: str, plugin: str) -> None:
-        super().__init__(f"{name!r} comes with {plugin}: pip install {plugin}")
-        self.name = name
-        self.plugin = plugin
+    template = "{name!r} comes with {plugin}: pip install {plugin}"
+    name: str
+    plugin: str
 
 
 def command_extension(name: str) -> Any:

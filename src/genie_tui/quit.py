@@ -318,9 +318,9 @@ def _same(one: UnsavedInput, other: UnsavedInput) -> bool:
 class NotWritten(GenieError):
     """A file could not be written."""
 
-    def __init__(self, path: Path, why: str) -> None:
-        super().__init__(f"can't write {path}: {why}")
-        self.path = path
+    template = "can't write {path}: {why}"
+    path: Path
+    why: str
 
 
 def default_path(title: str) -> str:

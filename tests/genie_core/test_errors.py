@@ -1,3 +1,4 @@
+import pickle
 from typing import get_args
 
 import pytest
@@ -94,3 +95,16 @@ def test_an_exception_that_cannot_be_shown_is_at_least_named() -> None:
     assert str(StageFailed("agent", "agent of alice", Unspeakable())) == (
         "agent of alice: Unspeakable"
     )
+
+
+def test_fields_and_text_survive_pickling() -> None:
+    error = errors.InvalidSetting("retries", -1, expected="at least 0")
+
+    copy = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
+
+    assert (copy.name, copy.value, copy.expected) == ("retries", -1, "at least 0")
+    assert str(copy) == str(error) == "retries must be at least 0, not -1"
+
+
+def test_braces_in_a_value_stay_as_they_are() -> None:
+    assert str(errors.InvalidMessage("{reason} {x}")) == "message refused: {reason} {x}"

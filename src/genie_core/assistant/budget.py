@@ -22,17 +22,13 @@ from genie_core.runtime.progress import Usage, What, also_reporting_to
 class BudgetUsedUp(GenieError):
     """The next request would exceed the budget of the engine's owner."""
 
-    def __init__(self, limit: str, spent: str, amount: str) -> None:
-        super().__init__(limit, spent, amount)
-        self.limit = limit
-        self.spent = spent
-        self.amount = amount
-
-    def __str__(self) -> str:
-        return (
-            f"the budget of {self.limit} for this session is used up ({self.spent} spent): "
-            f"raise it with /budget +{self.amount}"
-        )
+    template = (
+        "the budget of {limit} for this session is used up ({spent} spent): "
+        "raise it with /budget +{amount}"
+    )
+    limit: str
+    spent: str
+    amount: str
 
 
 class BudgetMeter:

@@ -47,18 +47,13 @@ class AssistantError(GenieError):
 class ModelError(AssistantError):
     """The configured model can't be used."""
 
-    def __init__(self, model: str, reason: str = "") -> None:
-        super().__init__(model)
-        self.model = model
-        self.reason = reason
+    model: str
 
 
 class UnknownProvider(ModelError):
     """The model's name does not begin with a known provider."""
 
-    def __init__(self, model: str, known: Sequence[str]) -> None:
-        super().__init__(model)
-        self.known = tuple(known)
+    known: Sequence[str]
 
     def __str__(self) -> str:
         provider, colon, _ = self.model.partition(":")
@@ -75,9 +70,7 @@ class UnknownProvider(ModelError):
 class MissingVariable(ModelError):
     """A value that the provider needs is neither stored nor in the environment."""
 
-    def __init__(self, model: str, variables: Sequence[str]) -> None:
-        super().__init__(model)
-        self.variables = tuple(variables)
+    variables: Sequence[str]
 
     def __str__(self) -> str:
         return (
@@ -89,15 +82,11 @@ class MissingVariable(ModelError):
 class MissingPackage(ModelError):
     """The provider's SDK is an optional package that is not installed."""
 
-    def __init__(self, model: str, extra: str) -> None:
-        super().__init__(model)
-        self.extra = extra
-
-    def __str__(self) -> str:
-        return (
-            f"model {self.model!r} needs a package that is not installed: "
-            f'pip install "pydantic-ai-slim[{self.extra}]"'
-        )
+    template = (
+        "model {model!r} needs a package that is not installed: "
+        'pip install "pydantic-ai-slim[{extra}]"'
+    )
+    extra: str
 
 
 class OtherRuntimeNeeded(ModelError):
@@ -114,9 +103,8 @@ class OtherRuntimeNeeded(ModelError):
 class WrongAddress(ModelError):
     """A server's address is invalid, or its model is not named."""
 
-    def __init__(self, model: str, address: str, reason: str) -> None:
-        super().__init__(model, reason)
-        self.address = address
+    address: str
+    reason: str
 
     def __str__(self) -> str:
         return f"base_url {hide_secrets(self.address)!r} can't be used: {self.reason}"
@@ -125,24 +113,23 @@ class WrongAddress(ModelError):
 class WrongKeyName(ModelError):
     """The setting that names an address's key is invalid, or there is no address."""
 
-    def __str__(self) -> str:
-        """Leave out the setting's value, which may be a key."""
-        return f"api_key_env of the model {self.model!r} can't be used: {self.reason}"
+    # without the setting's value, which may be a key
+    template = "api_key_env of the model {model!r} can't be used: {reason}"
+    reason: str
 
 
 class RefusedOption(ModelError):
     """The model does not take an option; `reason` is a clause, `setting` the option in the settings."""
 
-    def __init__(self, model: str, setting: str, reason: str) -> None:
-        super().__init__(model, reason)
-        self.setting = setting
-
-    def __str__(self) -> str:
-        return f"{self.setting} can't be set for model {self.model!r}: {self.reason}"
+    template = "{setting} can't be set for model {model!r}: {reason}"
+    setting: str
+    reason: str
 
 
 class ModelUnavailable(ModelError):
     """The provider's own setup failed."""
+
+    reason: str
 
     def __str__(self) -> str:
         return f"model {self.model!r} cannot be set up: {' '.join(self.reason.split())}"
@@ -151,12 +138,10 @@ class ModelUnavailable(ModelError):
 class UnknownTemplate(AssistantError):
     """No prompt of that kind has the name."""
 
-    def __init__(self, kind: str, name: str, known: Sequence[str], folder: Path | None) -> None:
-        super().__init__(name)
-        self.kind = kind
-        self.name = name
-        self.known = tuple(known)
-        self.folder = folder
+    kind: str
+    name: str
+    known: Sequence[str]
+    folder: Path | None
 
     def __str__(self) -> str:
         near = get_close_matches(self.name, self.known, n=3, cutoff=0.5)
@@ -168,24 +153,18 @@ class UnknownTemplate(AssistantError):
 class UnreadableTemplate(AssistantError):
     """A prompt's file can't be read or is not UTF-8 text."""
 
-    def __init__(self, file: Path, reason: str) -> None:
-        super().__init__(file)
-        self.file = file
-        self.reason = reason
-
-    def __str__(self) -> str:
-        return f"the template {self.file} can't be read: {self.reason}"
+    template = "the template {file} can't be read: {reason}"
+    file: Path
+    reason: str
 
 
 class UnknownPlaceholder(AssistantError):
     """A prompt has an unknown placeholder."""
 
-    def __init__(self, file: Path, line: int, name: str, known: Sequence[str]) -> None:
-        super().__init__(file)
-        self.file = file
-        self.line = line
-        self.name = name
-        self.known = tuple(known)
+    file: Path
+    line: int
+    name: str
+    known: Sequence[str]
 
     def __str__(self) -> str:
         near = get_close_matches(self.name, self.known, n=1, cutoff=0.6)
@@ -200,25 +179,17 @@ class UnknownPlaceholder(AssistantError):
 class WorkspaceError(AssistantError):
     """The workspace is not a readable folder."""
 
-    def __init__(self, folder: Path, reason: str) -> None:
-        super().__init__(folder)
-        self.folder = folder
-        self.reason = reason
-
-    def __str__(self) -> str:
-        return f"the workspace {self.folder} cannot be used: {self.reason}"
+    template = "the workspace {folder} cannot be used: {reason}"
+    folder: Path
+    reason: str
 
 
 class UnusableAgent(AssistantError):
     """An agent in the settings has an invalid name."""
 
-    def __init__(self, name: str, why: str) -> None:
-        super().__init__(name)
-        self.name = name
-        self.why = why
-
-    def __str__(self) -> str:
-        return f"an agent can't be called {self.name!r}: {self.why}"
+    template = "an agent can't be called {name!r}: {why}"
+    name: str
+    why: str
 
 
 class UnknownAgent(AssistantError):
@@ -253,11 +224,9 @@ class UnknownAgent(AssistantError):
 class MissingProgram(AssistantError):
     """The program that is an agent is not found."""
 
-    def __init__(self, program: str, setting: str, install: str = "") -> None:
-        super().__init__(program, setting)
-        self.program = program
-        self.setting = setting
-        self.install = install
+    program: str
+    setting: str
+    install: str = ""
 
     def __str__(self) -> str:
         if not self.program.strip():
@@ -281,12 +250,10 @@ class LeftOut(AssistantError):
 class UnknownPart(AssistantError):
     """An agent names a tool or tool server that does not exist."""
 
-    def __init__(self, agent: str, kind: str, name: str, known: Sequence[str]) -> None:
-        super().__init__(name)
-        self.agent = agent
-        self.kind = kind
-        self.name = name
-        self.known = tuple(known)
+    agent: str
+    kind: str
+    name: str
+    known: Sequence[str]
 
     def __str__(self) -> str:
         near = get_close_matches(self.name, self.known, n=1, cutoff=0.5)
@@ -302,33 +269,24 @@ class SecretsError(AssistantError):
 class BadSecret(SecretsError):
     """A secret can't have this name or value; `str()` never repeats it."""
 
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.why = why
+    template = "{why}"
+    why: str
 
 
 class SecretsUnreadable(SecretsError):
     """A file of secrets can't be used. It is left unchanged."""
 
-    def __init__(self, file: Path, reason: str) -> None:
-        super().__init__(file)
-        self.file = file
-        self.reason = reason
-
-    def __str__(self) -> str:
-        return f"the secrets in {self.file} can't be used: {self.reason}; repair the file or move it away"
+    template = "the secrets in {file} can't be used: {reason}; repair the file or move it away"
+    file: Path
+    reason: str
 
 
 class KeyringFailed(SecretsError):
     """The system keyring can't be reached, is locked, or refused."""
 
-    def __init__(self, action: str, reason: str) -> None:
-        super().__init__(action)
-        self.action = action
-        self.reason = reason
-
-    def __str__(self) -> str:
-        return (
-            f"the system keyring could not {self.action}: {self.reason}; unlock it, or to use none, "
-            "set PYTHON_KEYRING_BACKEND=keyring.backends.fail.Keyring, delete the secret and set it again"
-        )
+    template = (
+        "the system keyring could not {action}: {reason}; unlock it, or to use none, "
+        "set PYTHON_KEYRING_BACKEND=keyring.backends.fail.Keyring, delete the secret and set it again"
+    )
+    action: str
+    reason: str

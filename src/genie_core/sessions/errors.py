@@ -44,23 +44,21 @@ class AmbiguousSession(StorageError):
 class NewerVersion(StorageError):
     """A session in a format that this version does not know."""
 
-    def __init__(self, path: Path, found: int, known: int) -> None:
-        super().__init__(
-            f"{path} was written by a newer version of the program (format {found}, this one "
-            f"knows up to {known}); update the program to open it"
-        )
-        self.path = path
-        self.found = found
-        self.known = known
+    template = (
+        "{path} was written by a newer version of the program (format {found}, this one "
+        "knows up to {known}); update the program to open it"
+    )
+    path: Path
+    found: int
+    known: int
 
 
 class DamagedSession(StorageError):
     """A file of a session can't be parsed."""
 
-    def __init__(self, path: Path, why: str) -> None:
-        super().__init__(f"{path} can't be read: {why}; what can be done: genie-tui sessions check")
-        self.path = path
-        self.why = why
+    template = "{path} can't be read: {why}; what can be done: genie-tui sessions check"
+    path: Path
+    why: str
 
 
 def about(error: StorageError, folder: Path) -> str:
@@ -91,21 +89,17 @@ class NoSuchEvent(StorageError):
 class NotTrashed(StorageError):
     """The system's trash refused a session's folder, which stays."""
 
-    def __init__(self, folder: Path, why: str) -> None:
-        super().__init__(
-            f"{folder} can't be moved to the trash: {why}; to be rid of it, delete the folder"
-        )
-        self.folder = folder
-        self.why = why
+    template = "{folder} can't be moved to the trash: {why}; to be rid of it, delete the folder"
+    folder: Path
+    why: str
 
 
 class NotExported(StorageError):
     """A session can't be exported as asked."""
 
-    def __init__(self, room: str, why: str) -> None:
-        super().__init__(f"the room {room} can't be exported: {why}")
-        self.room = room
-        self.why = why
+    template = "the room {room} can't be exported: {why}"
+    room: str
+    why: str
 
 
 class NotImportable(StorageError):
@@ -114,26 +108,23 @@ class NotImportable(StorageError):
     Nothing is imported.
     """
 
-    def __init__(self, name: str, why: str) -> None:
-        super().__init__(f"{name} can't be imported: {why}")
-        self.name = name
-        self.why = why
+    template = "{name} can't be imported: {why}"
+    name: str
+    why: str
 
 
 class NotSalvaged(StorageError):
     """Nothing can be put together from the remains of a session. Nothing has changed."""
 
-    def __init__(self, why: str) -> None:
-        super().__init__(f"nothing is salvaged: {why}")
-        self.why = why
+    template = "nothing is salvaged: {why}"
+    why: str
 
 
 class AlreadySaved(StorageError):
     """The session to import is here already, under the same id."""
 
-    def __init__(self, room: str) -> None:
-        super().__init__(f"the room {room} is here already; to keep both, import it with --as-copy")
-        self.room = room
+    template = "the room {room} is here already; to keep both, import it with --as-copy"
+    room: str
 
 
 def check_ordinary(path: Path) -> None:

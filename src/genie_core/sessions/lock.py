@@ -81,10 +81,9 @@ class LockHolder(msgspec.Struct, frozen=True):
 class SessionInUse(StorageError):
     """Another process has the session open."""
 
-    def __init__(self, room: str, holder: LockHolder) -> None:
-        super().__init__(f"the room {room} is open in {holder}; close it there first")
-        self.room = room
-        self.holder = holder
+    template = "the room {room} is open in {holder}; close it there first"
+    room: str
+    holder: LockHolder
 
 
 @contextmanager

@@ -23,9 +23,9 @@ logger = logging.getLogger(__name__)
 class ViewNotKept(GenieError):
     """The view could not be written."""
 
-    def __init__(self, file: Path, why: str) -> None:
-        super().__init__(f"your draft can't be kept in {file}: {why}")
-        self.file = file
+    template = "your draft can't be kept in {file}: {why}"
+    file: Path
+    why: str
 
 
 class View(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):

@@ -14,9 +14,9 @@ APP = "genie-tui"
 class NoSuchPlace(GenieError):
     """A text that names no folder on this machine."""
 
-    def __init__(self, text: str, why: str) -> None:
-        super().__init__(f"{text!r} names no folder: {why}; write it as an absolute path")
-        self.text = text
+    template = "{text!r} names no folder: {why}; write it as an absolute path"
+    text: str
+    why: str
 
 
 def folder_at(text: str) -> Path:

@@ -49,19 +49,17 @@ class DiskFailure(StorageError):
 class NoAttachment(StorageError):
     """A path of this kind can't be attached."""
 
-    def __init__(self, path: Path, why: str) -> None:
-        super().__init__(f"{path} can't be attached: {why}")
-        self.path = path
-        self.why = why
+    template = "{path} can't be attached: {why}"
+    path: Path
+    why: str
 
 
 class BlobTooLarge(StorageError):
     """A file is larger than a room accepts; `size` is the number of bytes seen."""
 
-    def __init__(self, size: int, limit: int) -> None:
-        super().__init__(f"the file has more than the {limit:,} bytes that this room takes")
-        self.size = size
-        self.limit = limit
+    template = "the file has more than the {limit:,} bytes that this room takes"
+    size: int
+    limit: int
 
 
 class InvalidDigest(StorageError):
@@ -75,18 +73,16 @@ class InvalidDigest(StorageError):
 class UnknownBlob(StorageError):
     """No complete file with this SHA-256 is stored."""
 
-    def __init__(self, digest: str) -> None:
-        super().__init__(f"the file {digest[:12]}… is not stored here")
-        self.digest = digest
+    template = "the file {digest:.12}… is not stored here"
+    digest: str
 
 
 class DamagedBlob(StorageError):
     """A file that arrived has another size or SHA-256; it was removed."""
 
-    def __init__(self, digest: str, why: str) -> None:
-        super().__init__(f"the file {digest[:12]}… arrived damaged: {why}; send it again")
-        self.digest = digest
-        self.why = why
+    template = "the file {digest:.12}… arrived damaged: {why}; send it again"
+    digest: str
+    why: str
 
 
 @contextmanager

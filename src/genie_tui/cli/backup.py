@@ -27,8 +27,7 @@ READABLE: Final = "the sessions in it can be read without the passphrase; keys, 
 class PassphrasesDiffer(BackupError):
     """The passphrase was typed in two different ways."""
 
-    def __init__(self) -> None:
-        super().__init__("the two passphrases differ; nothing was written")
+    template = "the two passphrases differ; nothing was written"
 
 
 def run_backup(

@@ -39,12 +39,11 @@ ImportHistory: TypeAlias = Callable[[Path, argparse.Namespace, Settings, Locatio
 class NotAFolder(GenieError):
     """Several sessions are to be written to one file."""
 
-    def __init__(self, output: str) -> None:
-        super().__init__(
-            f"several sessions need a folder, and {output!r} is no folder that is there; make it "
-            "first, or choose another one"
-        )
-        self.output = output
+    template = (
+        "several sessions need a folder, and {output!r} is no folder that is there; make it "
+        "first, or choose another one"
+    )
+    output: str
 
 
 def export_sessions(options: argparse.Namespace, locations: Locations, out: TextIO) -> int:

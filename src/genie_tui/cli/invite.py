@@ -21,16 +21,14 @@ from genie_tui.plugins import CommandCall
 class NothingHosted(GenieError):
     """An invite is wanted, and no room is hosted here."""
 
-    def __init__(self) -> None:
-        super().__init__("you host no room yet; open one: genie-tui host")
+    template = "you host no room yet; open one: genie-tui host"
 
 
 class NoInvite(GenieError):
     """A room has no invite that can be read outside its host's process."""
 
-    def __init__(self, title: str) -> None:
-        super().__init__(f"there is no open invite to {title!r}; make one in the room: /invite")
-        self.title = title
+    template = "there is no open invite to {title!r}; make one in the room: /invite"
+    title: str
 
 
 def print_invite(wanted: str, locations: Locations, out: TextIO) -> int:

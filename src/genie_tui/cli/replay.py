@@ -27,8 +27,7 @@ LONGEST_LINE: Final = 64 * 1024 * 1024
 class NothingToWatch(GenieError):
     """There is no saved room at all."""
 
-    def __init__(self) -> None:
-        super().__init__("there is no saved room yet; open one: genie-tui host")
+    template = "there is no saved room yet; open one: genie-tui host"
 
 
 class NotWatched(GenieError):

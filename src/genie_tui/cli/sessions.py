@@ -82,9 +82,8 @@ def _more_found(text: str) -> str:
 class NoTitle(GenieError):
     """An empty title for a room that is hosted here."""
 
-    def __init__(self, room: str) -> None:
-        super().__init__(f"{room} needs a title that can be seen")
-        self.room = room
+    template = "{room} needs a title that can be seen"
+    room: str
 
 
 class Sessions:

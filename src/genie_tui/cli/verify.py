@@ -29,10 +29,9 @@ FAILED = 1
 class NotVerifiable(GenieError):
     """A file is no exported session, or was changed after the export."""
 
-    def __init__(self, name: str, why: str) -> None:
-        super().__init__(f"{name} can't be verified: {why}")
-        self.name = name
-        self.why = why
+    template = "{name} can't be verified: {why}"
+    name: str
+    why: str
 
 
 def run_verify(options: argparse.Namespace, locations: Locations, out: TextIO) -> int:

@@ -45,12 +45,11 @@ KEPT_APART: Final = "{path} is not in it: the configuration names it as a secret
 class NotEmpty(GenieError):
     """A service is to be restored where rooms or keys are already. Nothing has changed."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(
-            f"{folder} has rooms or keys already, and a service is restored into an empty folder: set "
-            "GENIE_HOME to one, or restore one room with --room ID"
-        )
-        self.folder = folder
+    template = (
+        "{folder} has rooms or keys already, and a service is restored into an empty folder: set "
+        "GENIE_HOME to one, or restore one room with --room ID"
+    )
+    folder: Path
 
 
 def write_service_backup(

@@ -24,9 +24,8 @@ class CannotServe(ServeError):
 class NoSuchRoom(ServeError):
     """The service has no room of this id."""
 
-    def __init__(self, room: str) -> None:
-        super().__init__(f"this service has no room {room!r}")
-        self.room = room
+    template = "this service has no room {room!r}"
+    room: str
 
 
 class RoomUnavailable(ServeError):
@@ -36,14 +35,12 @@ class RoomUnavailable(ServeError):
 class NotSaved(ServeError):
     """The last events of a room are not on disk."""
 
-    def __init__(self, log: Path) -> None:
-        super().__init__(f"the last events could not be written to {log}")
-        self.log = log
+    template = "the last events could not be written to {log}"
+    log: Path
 
 
 class TooManyLinks(ServeError):
     """A page has as many links as it keeps."""
 
-    def __init__(self, most: int) -> None:
-        super().__init__(f"the page has {most:,} links that have not ended; let some end first")
-        self.most = most
+    template = "the page has {most:,} links that have not ended; let some end first"
+    most: int

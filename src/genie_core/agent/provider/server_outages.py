@@ -29,10 +29,8 @@ _DEEPEST: Final = 10  # causes of a cause; who raises an error again may make it
 class Paused(GenieError):
     """A server is paused before the next attempt."""
 
-    def __init__(self, reason: str, seconds: float) -> None:
-        super().__init__(reason, seconds)
-        self.reason = reason
-        self.seconds = seconds
+    reason: str
+    seconds: float
 
     def __str__(self) -> str:
         return f"{self.reason}; {self.public}"

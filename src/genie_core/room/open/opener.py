@@ -68,8 +68,7 @@ def _takes_text_back(event: Event) -> bool:
 class NothingToResume(GenieError):
     """There is no room that this person could host again."""
 
-    def __init__(self) -> None:
-        super().__init__("there is no saved room yet; open one: genie-tui host")
+    template = "there is no saved room yet; open one: genie-tui host"
 
 
 class StillHosted(OtherWay):

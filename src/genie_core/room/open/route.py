@@ -41,8 +41,8 @@ Announcements are answered within 0.2 s; a lost query is asked again after a sec
 class NowhereToLook(GenieError):
     """A saved room without any known address."""
 
-    def __init__(self, title: str) -> None:
-        super().__init__(f"it is not known where {title!r} is hosted; join it by an invite")
+    template = "it is not known where {title!r} is hosted; join it by an invite"
+    title: str
 
 
 @dataclass(frozen=True, slots=True)

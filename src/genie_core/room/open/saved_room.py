@@ -28,12 +28,11 @@ logger = logging.getLogger(__name__)
 class NotYours(GenieError):
     """In the saved room, the name belongs to another person's key."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(
-            f"in this room the name {name} belongs to another key than yours; "
-            "host it under another name with --name, or a copy of it: genie-tui sessions fork"
-        )
-        self.name = name
+    template = (
+        "in this room the name {name} belongs to another key than yours; "
+        "host it under another name with --name, or a copy of it: genie-tui sessions fork"
+    )
+    name: str
 
 
 async def open_held(saved: SavedSession, name: str, resources: AsyncExitStack) -> OpenedLog:

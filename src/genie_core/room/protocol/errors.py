@@ -33,22 +33,20 @@ class RoomError(GenieError):
 class InvalidName(RoomError):
     """A name that is not allowed in a room."""
 
-    def __init__(self, name: str, why: str) -> None:
-        super().__init__(f"the name {name!r} can't be used: {why}")
-        self.name = name
-        self.why = why
+    template = "the name {name!r} can't be used: {why}"
+    name: str
+    why: str
 
 
 class IdentityError(RoomError):
     """The file that holds a person's private key can't be used."""
 
-    def __init__(self, path: Path, why: str) -> None:
-        super().__init__(
-            f"the key in {path} can't be used: {why}; bring it back from a backup, or move it away "
-            "and a new one is created, under which rooms see you as another person"
-        )
-        self.path = path
-        self.why = why
+    template = (
+        "the key in {path} can't be used: {why}; bring it back from a backup, or move it away "
+        "and a new one is created, under which rooms see you as another person"
+    )
+    path: Path
+    why: str
 
 
 class InvalidKey(RoomError):
@@ -62,55 +60,46 @@ class InvalidKey(RoomError):
 class CertificateError(RoomError):
     """The file that holds this machine's certificate can't be used."""
 
-    def __init__(self, path: Path, why: str) -> None:
-        super().__init__(
-            f"the certificate in {path} can't be used: {why}; bring it back from a backup, or move "
-            "it away and a new one is made, to which people must be invited anew"
-        )
-        self.path = path
-        self.why = why
+    template = (
+        "the certificate in {path} can't be used: {why}; bring it back from a backup, or move "
+        "it away and a new one is made, to which people must be invited anew"
+    )
+    path: Path
+    why: str
 
 
 class InvalidCertificate(RoomError):
     """A peer's certificate that can't be parsed."""
 
-    def __init__(self) -> None:
-        super().__init__("the host shows a certificate that can't be understood")
+    template = "the host shows a certificate that can't be understood"
 
 
 class InvalidInvite(RoomError):
     """A text that is no invite, or not a whole one."""
 
-    def __init__(self, why: str) -> None:
-        super().__init__(
-            f"this invite can't be used: {why}; copy it again as a whole, or ask for another"
-        )
-        self.why = why
+    template = "this invite can't be used: {why}; copy it again as a whole, or ask for another"
+    why: str
 
 
 class InvitesUnknown(RoomError):
     """The host's program can't issue invites for others."""
 
-    def __init__(self, host: str) -> None:
-        super().__init__(
-            f"the program of {host} is older and issues invites to the host alone; ask {host}"
-        )
-        self.host = host
+    template = "the program of {host} is older and issues invites to the host alone; ask {host}"
+    host: str
 
 
 class InvalidInviteTokens(RoomError):
     """A room's saved invite tokens can't be used."""
 
-    def __init__(self) -> None:
-        super().__init__("the saved invites of the room can't be understood; invite people anew")
+    template = "the saved invites of the room can't be understood; invite people anew"
 
 
 class FrameError(RoomError):
     """A peer sent bytes that are no frame of this protocol."""
 
-    def __init__(self, code: Refusal, why: str) -> None:
-        super().__init__(why)
-        self.code: Refusal = code
+    template = "{why}"
+    code: Refusal
+    why: str
 
 
 class RoomRefused(RoomError):
@@ -148,32 +137,33 @@ class Diverged(RoomError):
 class Contradiction(RoomError):
     """The host's log contradicts its earlier part; reconnecting would not help."""
 
-    def __init__(self, why: str) -> None:
-        super().__init__(
-            f"the host's log of this room contradicts itself, so it can't be followed: {why}. Your "
-            "copy has everything before that; tell the host, or host the room from your copy"
-        )
+    template = (
+        "the host's log of this room contradicts itself, so it can't be followed: {why}. Your "
+        "copy has everything before that; tell the host, or host the room from your copy"
+    )
+    why: str
 
 
 class UnprovenHost(RoomError):
     """The log of a host names a host that no earlier one let host the room."""
 
-    def __init__(self, host: str, why: str) -> None:
-        super().__init__(
-            f"{host} does not prove to host this room: {why}. Nothing you wrote was sent there, and "
-            "your copy has everything before that; ask the people of the room who hosts it"
-        )
-        self.host = host
+    template = (
+        "{host} does not prove to host this room: {why}. Nothing you wrote was sent there, and "
+        "your copy has everything before that; ask the people of the room who hosts it"
+    )
+    host: str
+    why: str
 
 
 class NotAnHeir(RoomError):
     """No host of the room made this person an heir, so members would not follow them."""
 
-    def __init__(self, title: str, host: str) -> None:
-        super().__init__(
-            f"you can't host {title!r} in {host}'s place: {host} has not named you as an heir. Members "
-            "would not follow; to host a copy as a room of your own: genie-tui sessions fork"
-        )
+    template = (
+        "you can't host {title!r} in {host}'s place: {host} has not named you as an heir. Members "
+        "would not follow; to host a copy as a room of your own: genie-tui sessions fork"
+    )
+    title: str
+    host: str
 
 
 class KnownRoom(RoomError):
@@ -214,22 +204,20 @@ class OtherHost(RoomError):
 class UnfoundedRoom(RoomError):
     """A host of a room that is new here shows no founding of it, or not that of the invite's room."""
 
-    def __init__(self, room: str) -> None:
-        super().__init__(
-            f"the host does not prove that its room {room!r} is the one you asked for: the "
-            "founder's signature is missing, or is that of another room. Only your name and your "
-            "public key were sent. Ask the person who invited you for a new invite"
-        )
-        self.room = room
+    template = (
+        "the host does not prove that its room {room!r} is the one you asked for: the "
+        "founder's signature is missing, or is that of another room. Only your name and your "
+        "public key were sent. Ask the person who invited you for a new invite"
+    )
+    room: str
 
 
 class TooLong(RoomError):
     """A text is longer than the room accepts; nothing was sent."""
 
-    def __init__(self, length: int, limit: int) -> None:
-        super().__init__(f"the message has {length:,} characters, this room takes {limit:,}")
-        self.length = length
-        self.limit = limit
+    template = "the message has {length:,} characters, this room takes {limit:,}"
+    length: int
+    limit: int
 
 
 class NotPrivate(RoomError):
@@ -239,17 +227,16 @@ class NotPrivate(RoomError):
 class TooManyUnsent(RoomError):
     """Too many messages wait for the connection; this one was not accepted."""
 
-    def __init__(self, limit: int) -> None:
-        super().__init__(f"{limit:,} messages wait to be sent already; wait for the connection")
-        self.limit = limit
+    template = "{limit:,} messages wait to be sent already; wait for the connection"
+    limit: int
 
 
 class NoSuchFile(RoomError):
     """A file that can't be attached, saved or opened."""
 
-    def __init__(self, name: str, why: str) -> None:
-        super().__init__(f"{name}: {why}")
-        self.name = name
+    template = "{name}: {why}"
+    name: str
+    why: str
 
 
 class NoEngine(RoomError):
@@ -264,21 +251,20 @@ class NoEngine(RoomError):
 class InvalidAddress(RoomError):
     """A text that names no address."""
 
-    def __init__(self, text: str, why: str) -> None:
-        super().__init__(
-            f"{text!r} is no address: {why}; an invite begins with genie1-, "
-            "and an address on this machine is like :7654"
-        )
-        self.text = text
+    template = (
+        "{text!r} is no address: {why}; an invite begins with genie1-, "
+        "and an address on this machine is like :7654"
+    )
+    text: str
+    why: str
 
 
 class Unreachable(RoomError):
     """Nothing answers at an address."""
 
-    def __init__(self, address: str, why: str) -> None:
-        super().__init__(f"can't reach a room at {address}: {why}")
-        self.address = address
-        self.why = why
+    template = "can't reach a room at {address}: {why}"
+    address: str
+    why: str
 
 
 class WrongPin(Unreachable):
@@ -298,25 +284,23 @@ class WrongPin(Unreachable):
 class AddressInUse(RoomError):
     """Another program listens on the port already."""
 
-    def __init__(self, address: str) -> None:
-        super().__init__(f"{address} is taken by another program; choose another port with --port")
-        self.address = address
+    template = "{address} is taken by another program; choose another port with --port"
+    address: str
 
 
 class CannotListen(RoomError):
     """The system refuses to let us listen at an address."""
 
-    def __init__(self, address: str, why: str) -> None:
-        super().__init__(f"can't listen at {address}: {why}")
-        self.address = address
+    template = "can't listen at {address}: {why}"
+    address: str
+    why: str
 
 
 class NotLoopback(RoomError):
     """The address is beyond this machine, where an invite is needed."""
 
-    def __init__(self, address: str) -> None:
-        super().__init__(
-            f"{address} is not on this machine: rooms elsewhere are joined by an invite; "
-            "ask the host for one (/invite) and type: genie-tui join INVITE"
-        )
-        self.address = address
+    template = (
+        "{address} is not on this machine: rooms elsewhere are joined by an invite; "
+        "ask the host for one (/invite) and type: genie-tui join INVITE"
+    )
+    address: str

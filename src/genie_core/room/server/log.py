@@ -13,9 +13,8 @@ class Superseded(RoomError):
     Unlike an `OSError`, it never passes.
     """
 
-    def __init__(self, seq: int) -> None:
-        super().__init__(f"event {seq} of this room was written by another process")
-        self.seq = seq
+    template = "event {seq} of this room was written by another process"
+    seq: int
 
 
 class Log(Protocol):

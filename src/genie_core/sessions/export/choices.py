@@ -25,21 +25,19 @@ Hide: TypeAlias = Callable[[str], str]
 class NoPlace(GenieError):
     """A text names no place in a log."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__(
-            f"{text!r} is no place in a log: give the number of an entry, a date such as "
-            "2026-11-21, or a date and time such as 2026-11-21T14:30"
-        )
-        self.text = text
+    template = (
+        "{text!r} is no place in a log: give the number of an entry, a date such as "
+        "2026-11-21, or a date and time such as 2026-11-21T14:30"
+    )
+    text: str
 
 
 class BadRedactions(GenieError):
     """A file of redactions can't be used."""
 
-    def __init__(self, path: Path, why: str) -> None:
-        super().__init__(f"{path} says nothing to redact: {why}")
-        self.path = path
-        self.why = why
+    template = "{path} says nothing to redact: {why}"
+    path: Path
+    why: str
 
 
 @dataclass(frozen=True, slots=True)

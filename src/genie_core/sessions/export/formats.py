@@ -71,11 +71,8 @@ class NoForm(NoExtension):
 class InTheWay(GenieError):
     """A file exists where an export should go."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(
-            f"{path} is there already; choose another name, or replace it with --force"
-        )
-        self.path = path
+    template = "{path} is there already; choose another name, or replace it with --force"
+    path: Path
 
 
 def form_of(name: str) -> AnyFormat | None:

@@ -43,9 +43,8 @@ _OTHER: Final = "application/octet-stream"
 class NoFolder(GenieError):
     """The target folder of an export is missing."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(f"there is no folder {folder}; make it first, or choose another one")
-        self.folder = folder
+    template = "there is no folder {folder}; make it first, or choose another one"
+    folder: Path
 
 
 def write_export(

@@ -71,18 +71,16 @@ class SearchResult:
 class NoIndex(StorageError):
     """The index can't be created, for a reason outside of it."""
 
-    def __init__(self, path: Path, why: str) -> None:
-        super().__init__(f"there is no search index ({why}), so every session is read instead")
-        self.path = path
-        self.why = why
+    template = "there is no search index ({why}), so every session is read instead"
+    path: Path
+    why: str
 
 
 class IndexBusy(StorageError):
     """Another process is updating the index and takes long."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__("the search index is being written, so what is newest may be missing")
-        self.path = path
+    template = "the search index is being written, so what is newest may be missing"
+    path: Path
 
 
 def search_sessions(index: Path, base: Path, text: str, limit: int = MOST_HITS) -> SearchResult:

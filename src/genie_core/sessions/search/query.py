@@ -72,9 +72,8 @@ class WrongQuery(GenieError):
 class SlowExpression(GenieError):
     """A regular expression takes too long to compare."""
 
-    def __init__(self, source: str) -> None:
-        super().__init__(f"/{source}/ takes too long to compare; write a simpler expression")
-        self.source = source
+    template = "/{source}/ takes too long to compare; write a simpler expression"
+    source: str
 
 
 class Expression:

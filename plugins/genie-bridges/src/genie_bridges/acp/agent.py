@@ -552,10 +552,8 @@ class RoomAgent:
 class NotConnected(GenieError):
     """The connection to the room is lost."""
 
-    def __init__(self, why: str) -> None:
-        super().__init__(
-            f"the connection to the room is lost: {why}; it is tried again, so prompt again later"
-        )
+    template = "the connection to the room is lost: {why}; it is tried again, so prompt again later"
+    why: str
 
 
 def _asker(exchange: MessageThread, room: JoinedRoom) -> str:

@@ -24,10 +24,7 @@ _ERRORS: Final = 2
 class NoPipe(GenieError):
     """Standard input or output is nothing that an editor could talk through."""
 
-    def __init__(self) -> None:
-        super().__init__(
-            "an editor starts this and talks ACP to it through pipes; see docs/agents.md"
-        )
+    template = "an editor starts this and talks ACP to it through pipes; see docs/agents.md"
 
 
 async def serve_stdio(agent: RoomAgent) -> None:

@@ -25,8 +25,7 @@ SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 class NoAgentName(GenieError):
     """An agent has no name of its own."""
 
-    def __init__(self) -> None:
-        super().__init__("name the agent, for example --name bot: your own name stays yours")
+    template = "name the agent, for example --name bot: your own name stays yours"
 
 
 def run_mcp(options: argparse.Namespace, source: SettingsSource, locations: Locations) -> int:

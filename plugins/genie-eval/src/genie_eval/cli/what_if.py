@@ -40,8 +40,8 @@ STOPPED: Final = "it was interrupted"
 class NothingDecided(GenieError):
     """A room in which no reasoner has decided anything, or not there."""
 
-    def __init__(self, title: str) -> None:
-        super().__init__(f"no reasoner has decided about anything in this part of {title!r}")
+    template = "no reasoner has decided about anything in this part of {title!r}"
+    title: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,10 +25,9 @@ class AdminError(GenieError):
 class NotUnderstood(AdminError):
     """A request or an answer that is none, or is too large."""
 
-    def __init__(self, what: str, why: str) -> None:
-        super().__init__(f"{what} was not understood: {why}")
-        self.what = what
-        self.why = why
+    template = "{what} was not understood: {why}"
+    what: str
+    why: str
 
 
 class AdminRefused(AdminError):
@@ -38,21 +37,20 @@ class AdminRefused(AdminError):
 class NoService(AdminError):
     """No service answers."""
 
-    def __init__(self, where: str, why: str) -> None:
-        super().__init__(f"no service answers {where}: {why}")
-        self.where = where
-        self.why = why
+    template = "no service answers {where}: {why}"
+    where: str
+    why: str
 
 
 class ServiceRunning(AdminError):
     """A service runs, and has to be stopped first."""
 
-    def __init__(self, folder: Path, process: str) -> None:
-        super().__init__(
-            f"a service runs here already, in {process}, with its rooms in {folder}; stop it first: "
-            "genie-tui admin stop"
-        )
-        self.folder = folder
+    template = (
+        "a service runs here already, in {process}, with its rooms in {folder}; stop it first: "
+        "genie-tui admin stop"
+    )
+    folder: Path
+    process: str
 
 
 class UnknownRoom(AdminError):
@@ -76,12 +74,9 @@ class UnknownRoom(AdminError):
 class NotConfirmed(AdminError):
     """The title that was repeated is not that of the room to delete."""
 
-    def __init__(self, room: str, title: str) -> None:
-        super().__init__(
-            f"{room} is not deleted: its title is {title!r}, and the title given is another one"
-        )
-        self.room = room
-        self.title = title
+    template = "{room} is not deleted: its title is {title!r}, and the title given is another one"
+    room: str
+    title: str
 
 
 class UnknownRemote(AdminError):
@@ -103,9 +98,9 @@ class InvalidRemote(AdminError):
 class SocketPathTooLong(AdminError):
     """The path of a socket is longer than the system takes."""
 
-    def __init__(self, path: str, most: int) -> None:
-        super().__init__(
-            f"the path {path} has more than the {most} bytes that the system takes for a socket; "
-            "set GENIE_HOME to a folder with a shorter path"
-        )
-        self.path = path
+    template = (
+        "the path {path} has more than the {most} bytes that the system takes for a socket; "
+        "set GENIE_HOME to a folder with a shorter path"
+    )
+    path: str
+    most: int
