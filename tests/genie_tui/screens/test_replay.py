@@ -251,7 +251,7 @@ async def test_keys_lead_to_what_stands_out(places: Locations, saved: SavedSessi
         assert "delete_file" in "\n".join(lines(screen.query_one(ActivityList)))
         await press(screen, pilot, "home", 1)
         assert "seeds" not in said(screen)
-        assert not any("answering" in line for line in lines(screen.query_one(ActivityList)))
+        assert not any("answers" in line for line in lines(screen.query_one(ActivityList)))
 
 
 async def test_a_click_on_the_bar_leads_there(places: Locations, saved: SavedSession) -> None:

@@ -4,7 +4,7 @@ A surface that leaves a kind of entry out does so by its class, its `tone` or it
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 from msgspec import structs
 
@@ -16,14 +16,15 @@ from genie_core.room.protocol.events import (
     ChangeBody,
     DecisionMade,
     Event,
+    HostConfirmed,
     HostStarted,
     MemberJoined,
     MemberLeft,
     MessageEdited,
     MessagePosted,
+    PreferencesChanged,
     ReactionChanged,
     RoomSuspended,
-    RunBody,
     RunCancelled,
     RunFailed,
     Stage,
@@ -71,6 +72,9 @@ from genie_core.text.safe import quoted_line, visible, visible_line
 
 SUMMARY_MARK: Final = "≡"
 """Stands for an agent that shortened its own conversation."""
+
+LEFT_OUT: Final[frozenset[type]] = frozenset({HostConfirmed, PreferencesChanged})
+"""Kinds of events without an entry, unless they are not proven: /who shows preferences."""
 
 EXCERPT: Final = 80
 """Characters of a message that a notice about it repeats."""
@@ -150,11 +154,13 @@ def entry_of(
         case RunFailed() | RunCancelled() as end:
             return _ended(event, end, state, earlier, tab=tab)
         case DecisionMade() as decision:
-            return _decided(event, decision, state)
+            author = _author(event, changed_thread(event, state))
+            return _placed(decision_entry(event, decision, author), event, state)
         case ApprovalRequested() as asked:
-            return _asked(event, asked, state)
+            return _placed(request_entry(event, asked), event, state)
         case ApprovalResolved() as resolved:
-            return _resolved(event, resolved, state)
+            call = state.proposals.get(resolved.approval)
+            return _placed(resolution_entry(event, resolved, call), event, state)
     return _notice(event, state, earlier or Earlier())
 
 
@@ -172,17 +178,23 @@ def caveat_of(event: Event, state: RoomState) -> str:
     return caveat(event.by if event.told is not event else "", state.doubt_of(event.seq))
 
 
-def _private(body: RunBody) -> bool:
-    return bool(body.sealed)
+Step = TypeVar("Step", RunEntry, CallEntry)
+
+
+def _placed(entry: Step, event: Event, state: RoomState) -> Step:
+    """Return a step of a run with its message as the log here counts, and what is wrong with it."""
+    thread = changed_thread(event, state)
+    return structs.replace(
+        entry,
+        message=thread.seq if thread is not None else entry.message,
+        caveat=caveat_of(event, state),
+        private=bool(getattr(event.told.body, "sealed", ())),
+    )
 
 
 def _author(event: Event, thread: MessageThread | None) -> str:
     """Return the author of the message that a step is about; its handler if it is forgotten."""
     return visible_line(thread.author if thread is not None else event.told.by)
-
-
-def _number(body: RunBody, thread: MessageThread | None) -> int:
-    return thread.seq if thread is not None else body.message
 
 
 # -- messages
@@ -259,7 +271,7 @@ def answer_entry(
     receiver = body.receiver if isinstance(body, AnswerPosted) else None
     owner = thread.handler if thread is not None else ""
     return AnswerEntry(
-        _number(body, thread),
+        thread.seq if thread is not None else body.message,
         told.at,
         visible_line(receiver or _author(event, thread)),
         visible_line(owner or told.by),
@@ -269,7 +281,7 @@ def answer_entry(
         reactions=reactions_in(thread.answer_reactions) if is_whole and thread is not None else (),
         incomplete=CUT if is_cut else "",
         mark=CUT_MARK if is_cut else "",
-        private=_private(body),
+        private=bool(body.sealed),
         seq=event.seq,
     )
 
@@ -285,9 +297,7 @@ def _ended(
     """Show how a run ended without an answer, below its partial text."""
     thread = changed_thread(event, state)
     run = end_entry(event, end, _author(event, thread), _tools_parked(end, thread, state, earlier))
-    run = structs.replace(
-        run, message=_number(end, thread), caveat=caveat_of(event, state), private=_private(end)
-    )
+    run = _placed(run, event, state)
     if not end.text:
         return run
     answer = answer_entry(event, end, state, tab=tab)
@@ -304,18 +314,16 @@ def end_entry(
     work = f"{AGENT}'s work for {author}"
     if parked and can_resume(end):
         verb = f"was {parked_with(parked)}"
-        return RunEntry(seq, end.message, at, PARKED_MARK, Tone.ASKS, work, verb, by, _line(why))
+        return RunEntry(
+            seq, end.message, at, PARKED_MARK, Tone.ASKS, work, verb, by, quoted_line(why)
+        )
     if isinstance(end, RunFailed):
         verb, why = f"could not answer {author}", f"{_where(end.stage)}{why}"
-        return RunEntry(seq, end.message, at, "✗", Tone.BAD, AGENT, verb, by, _line(why))
+        return RunEntry(seq, end.message, at, "✗", Tone.BAD, AGENT, verb, by, quoted_line(why))
     verb = "was stopped"
     if why.startswith("stopped by "):
         verb, why = f"was {visible_line(why)}", ""
-    return RunEntry(seq, end.message, at, "■", Tone.QUIET, work, verb, by, _line(why))
-
-
-def _line(text: str) -> str:
-    return quoted_line(text)
+    return RunEntry(seq, end.message, at, "■", Tone.QUIET, work, verb, by, quoted_line(why))
 
 
 def _where(stage: Stage) -> str:
@@ -337,24 +345,21 @@ def _tools_parked(
     return [call.tool if call is not None else "a tool call" for call in known]
 
 
-def _decided(event: Event, decision: DecisionMade, state: RoomState) -> RunEntry:
-    thread = changed_thread(event, state)
+def decision_entry(event: Event, decision: DecisionMade, author: str) -> RunEntry:
+    """Return the reasoner's decision about a message of this author."""
     is_silent = decision.decision == "ignore"
-    author = _author(event, thread)
     verb = "stayed silent" if is_silent else f"answers {visible_line(decision.receiver or author)}"
     return RunEntry(
         event.seq,
-        _number(decision, thread),
+        decision.message,
         event.told.at,
         "○" if is_silent else "●",
         Tone.QUIET if is_silent else Tone.GOOD,
         AGENT,
         verb,
         visible_line(event.told.by),
-        _line(decision.reason or (NO_REASON if is_silent else "")),
-        "" if is_silent else _line(question_in(decision.query or "")),
-        caveat_of(event, state),
-        _private(decision),
+        quoted_line(decision.reason or (NO_REASON if is_silent else "")),
+        "" if is_silent else quoted_line(question_in(decision.query or "")),
     )
 
 
@@ -365,7 +370,7 @@ def run_of(thread: MessageThread, state: RoomState) -> RunEntry | None:
     author = visible_line(thread.author)
     match thread.phase:
         case Phase.IGNORED if thread.decision is not None:
-            return _decided(Event(seq, at, by, thread.decision), thread.decision, state)
+            return decision_entry(Event(seq, at, by, thread.decision), thread.decision, author)
         case Phase.FAILED if thread.error is not None:
             return end_entry(Event(seq, at, by, thread.error), thread.error, author, parked)
         case Phase.CANCELLED:
@@ -377,48 +382,45 @@ def run_of(thread: MessageThread, state: RoomState) -> RunEntry | None:
 # -- tool calls
 
 
-def _asked(event: Event, asked: ApprovalRequested, state: RoomState) -> CallEntry:
+def request_entry(event: Event, asked: ApprovalRequested) -> CallEntry:
+    """Return a tool call that an agent wants to make."""
     given = arguments_line(asked.arguments, withheld=asked.withheld)
     return CallEntry(
         event.seq,
-        _number(asked, changed_thread(event, state)),
+        asked.message,
         event.told.at,
         "▲",
         Tone.ASKS,
         quoted_line(f"{agent_path(asked.agent)} asks for {asked.tool}"),
         event.seq,
         visible_line(event.told.by),
-        given=_line(given),
-        effects=_line("; ".join(asked.effects)),
-        caveat=caveat_of(event, state),
-        private=_private(asked),
+        given=quoted_line(given),
+        effects=quoted_line("; ".join(asked.effects)),
     )
 
 
-def _resolved(event: Event, resolved: ApprovalResolved, state: RoomState) -> CallEntry:
-    call = state.proposals.get(resolved.approval)
-    mark, tone, text = resolution(resolved, call, event.told.by)
+def resolution_entry(
+    event: Event, resolved: ApprovalResolved, call: ToolApproval | None
+) -> CallEntry:
+    """Return how a tool call was answered."""
+    tool = call.tool if call is not None else "a tool call"
+    mark, tone, text = resolution(resolved, tool, event.told.by)
     return CallEntry(
         event.seq,
-        _number(resolved, changed_thread(event, state)),
+        resolved.message,
         event.told.at,
         mark,
         tone,
         text,
         call.seq if call is not None else 0,
         visible_line(event.told.by),
-        _line(resolved.reason or ""),
+        quoted_line(resolved.reason or ""),
         outcome=resolved.outcome,
-        caveat=caveat_of(event, state),
-        private=_private(resolved),
     )
 
 
-def resolution(
-    resolved: ApprovalResolved, call: ToolApproval | None, by: str
-) -> tuple[str, Tone, str]:
+def resolution(resolved: ApprovalResolved, tool: str, by: str) -> tuple[str, Tone, str]:
     """Return mark, tone and wording of how a tool call was answered."""
-    tool = call.tool if call is not None else "a tool call"
     who = "" if resolved.how else f" by {by}"
     match resolved.outcome:
         case "approved" if is_summary(resolved, tool):

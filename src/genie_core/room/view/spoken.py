@@ -3,17 +3,45 @@
 Nothing here is safe to show yet; `genie_core.room.view.entries` is.
 """
 
+from typing import Final
+
 import msgspec
 
 from genie_core.room.protocol.events import (
     AnswerPosted,
+    ApprovalRequested,
+    ApprovalResolved,
+    ArgumentSharingChanged,
+    DecisionMade,
+    EngineChanged,
     Event,
     FileRef,
+    HeirsChanged,
+    HostConfirmed,
+    HostStarted,
+    MemberJoined,
+    MemberLeft,
+    MemberModerated,
+    MessageDeleted,
+    MessageEdited,
+    PreferencesChanged,
     Quote,
+    ReactionChanged,
+    RoomCreated,
+    RoomSuspended,
     RunCancelled,
     RunFailed,
+    UnreadableEvent,
 )
 from genie_core.room.state.room_state import AGENT
+
+LEFT_OUT: Final[frozenset[type]] = frozenset(
+    {RoomCreated, HostStarted, RoomSuspended, HeirsChanged, HostConfirmed, ArgumentSharingChanged}
+    | {MemberJoined, MemberLeft, MemberModerated, EngineChanged, PreferencesChanged}
+    | {MessageEdited, MessageDeleted, ReactionChanged, UnreadableEvent}
+    | {DecisionMade, ApprovalRequested, ApprovalResolved}
+)
+"""Kinds of events without words of their own."""
 
 
 class Spoken(msgspec.Struct, frozen=True):

@@ -293,6 +293,7 @@ def _without_arguments(passage: Passage, line: StoryLine) -> tuple[object, Story
     body, entry = passage.told.body, passage.entry
     if isinstance(body, ApprovalResolved):
         body = replace(body, covers="", arguments=None)
-        mark, _, text = resolution(body, passage.proposal, passage.told.by)
+        tool = passage.proposal.tool if passage.proposal is not None else "a tool call"
+        mark, _, text = resolution(body, tool, passage.told.by)
         return body, StoryLine(mark, because(text, body.reason or ""))
     return body, StoryLine(line.mark, entry.text) if isinstance(entry, CallEntry) else line

@@ -10,11 +10,25 @@ from msgspec.structs import replace
 from genie_core.room.protocol.events import (
     ApprovalRequested,
     ApprovalResolved,
+    ArgumentSharingChanged,
     DecisionMade,
+    EngineChanged,
     Event,
+    HeirsChanged,
+    HostConfirmed,
+    HostStarted,
+    MemberJoined,
+    MemberLeft,
+    MemberModerated,
+    MessageDeleted,
     MessageEdited,
+    PreferencesChanged,
+    ReactionChanged,
+    RoomCreated,
+    RoomSuspended,
     RunCancelled,
     RunFailed,
+    UnreadableEvent,
 )
 from genie_core.room.state.room_state import AGENT
 from genie_core.room.view.spoken import Spoken, spoken_in
@@ -28,6 +42,14 @@ MOST_CHARS: Final = 100_000
 
 MOST_ARGUMENT_CHARS: Final = 4_000
 """Only this much of a tool's arguments is searched."""
+
+
+LEFT_OUT: Final[frozenset[type]] = frozenset(
+    {RoomCreated, HostStarted, RoomSuspended, HeirsChanged, HostConfirmed, ArgumentSharingChanged}
+    | {MemberJoined, MemberLeft, MemberModerated, EngineChanged, PreferencesChanged}
+    | {MessageEdited, MessageDeleted, ReactionChanged, UnreadableEvent, ApprovalResolved}
+)
+"""Kinds of events without a document; the one that they change shows edits and outcomes."""
 
 
 class Document(msgspec.Struct, frozen=True):

@@ -21,6 +21,7 @@ from textual.widget import Widget
 
 from genie_core.room.protocol.events import ApprovalRequested, DecisionMade, Event
 from genie_core.room.state.room_state import RoomState
+from genie_core.room.view.entries import Tone
 from genie_core.room.view.signatures import signed_line
 from genie_core.text.format import clock_time
 from genie_core.text.safe import visible_line
@@ -31,7 +32,6 @@ from genie_tui.widgets.activity.rows import (
     Headline,
     RowFilter,
     RowKind,
-    Tone,
     headline,
     searchable,
 )

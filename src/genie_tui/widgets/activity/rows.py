@@ -12,34 +12,50 @@ from genie_core.room.protocol.events import (
     AnswerPosted,
     ApprovalRequested,
     ApprovalResolved,
+    ArgumentSharingChanged,
     DecisionMade,
+    EngineChanged,
     Event,
+    HeirsChanged,
+    HostConfirmed,
+    HostStarted,
+    MemberJoined,
+    MemberLeft,
+    MemberModerated,
+    MessageDeleted,
+    MessageEdited,
     MessagePosted,
+    PreferencesChanged,
+    ReactionChanged,
+    RecoveredEvent,
+    RoomCreated,
+    RoomSuspended,
     RunBody,
     RunCancelled,
     RunFailed,
+    UnreadableEvent,
 )
 from genie_core.room.view.agents import agent_path
 from genie_core.room.view.approvals import (
-    allowed,
-    arguments_line,
-    denied,
     is_summary,
     what_changed,
 )
 from genie_core.room.view.costs import short_cost, spent_tree
+from genie_core.room.view.entries import Tone
+from genie_core.room.view.reader import decision_entry, end_entry, request_entry, resolution
 from genie_core.room.view.wording import (
-    PARKED_MARK,
-    because,
-    can_resume,
     event_fields,
-    parked_with,
-    short_error,
-    stage_name,
 )
 from genie_core.text.format import clock_time, duration
 from genie_core.text.query import question_in
-from genie_core.text.safe import visible, visible_line
+from genie_core.text.safe import quoted_line, visible, visible_line
+
+LEFT_OUT: Final[frozenset[type]] = frozenset(
+    {RoomCreated, HostStarted, RoomSuspended, HeirsChanged, HostConfirmed, ArgumentSharingChanged}
+    | {MemberJoined, MemberLeft, MemberModerated, EngineChanged, PreferencesChanged}
+    | {MessageEdited, MessageDeleted, ReactionChanged, RecoveredEvent, UnreadableEvent}
+)
+"""Kinds of events that are no work of agents."""
 
 MOST_ROWS: Final = 2_000
 """Rows at most, between two calls of `ActivityRows.forget_old`."""
@@ -255,16 +271,6 @@ def _may_resume(row: ActivityRow) -> bool:
 # The words of a row
 
 
-class Tone(Enum):
-    """The tone of a row; the value is its style."""
-
-    BUSY = "busy"
-    QUIET = "quiet"
-    GOOD = "good"
-    ASKS = "asks"
-    BAD = "bad"
-
-
 @dataclass(frozen=True, slots=True)
 class Headline:
     """A row in the list: the event, its reason, and its subject.
@@ -283,19 +289,9 @@ class Headline:
 
 def headline(row: ActivityRow) -> Headline:
     """Return the words of a row; safe to show, with collapsed white space."""
-    raw = _approval(row) if row.kind is RowKind.APPROVAL else _run(row)
-    cost = "" if row.kind is RowKind.APPROVAL else _cost(row.latest.body)
-    return replace(
-        raw,
-        verdict=visible_line(raw.verdict),
-        reason=_in_one_line(raw.reason),
-        subject=_in_one_line(raw.subject),
-        cost=cost,
-    )
-
-
-def _in_one_line(text: str) -> str:
-    return visible_line(" ".join(text.split()))
+    if row.kind is RowKind.APPROVAL:
+        return _approval(row)
+    return replace(_run(row), cost=_cost(row.latest.body))
 
 
 def _cost(body: object) -> str:
@@ -316,31 +312,25 @@ def _took(seconds: float) -> str:
 
 
 def _run(row: ActivityRow) -> Headline:
-    match row.latest.body:
-        case DecisionMade(decision="ignore") as decided:
-            reason = decided.reason or "no reason given"
-            took = _took(decided.elapsed)
-            return Headline("○", Tone.QUIET, "stayed silent", reason, took=took)
+    event, author = row.latest, visible_line(row.said.by)
+    match event.body:
         case DecisionMade() as decided:
-            verdict = f"answering {decided.receiver or row.said.by}{_privately(row)}"
-            query = question_in(decided.query or row.message.text)
+            run = decision_entry(event, decided, author)
+            subject = run.query if decided.query else quoted_line(question_in(row.message.text))
+            answers = decided.decision == "delegate"
+            verdict = f"{run.verb}{_privately(row) if answers else ''}"
             took = _took(decided.elapsed)
-            return Headline("●", Tone.GOOD, verdict, decided.reason or "", query, took)
+            return Headline(
+                run.mark, run.tone, verdict, run.reason, subject if answers else "", took
+            )
         case AnswerPosted() as answered:
-            verdict = f"answered {answered.receiver or row.said.by}{_privately(row)}"
-            took = _took(answered.elapsed)
-            return Headline("✦", Tone.GOOD, verdict, subject=answered.text, took=took)
-        case RunCancelled() | RunFailed() as end if row.parked and can_resume(end):
-            state, _, calls = parked_with(row.parked).partition(" ")
-            why = end.reason if isinstance(end, RunCancelled) else end.error
-            return Headline(PARKED_MARK, Tone.ASKS, state, because(calls, why))
-        case RunFailed() as failed:
-            verdict = f"FAILED in {stage_name(failed.stage)}"
-            return Headline("✗", Tone.BAD, verdict, short_error(failed.error))
-        case RunCancelled() as cancelled:
-            return Headline("■", Tone.QUIET, "stopped", cancelled.reason or f"by {row.latest.by}")
-        case _:
-            return Headline("◌", Tone.BUSY, "deciding…", subject=row.message.text)
+            receiver = visible_line(answered.receiver or author)
+            verdict, took = f"answered {receiver}{_privately(row)}", _took(answered.elapsed)
+            return Headline("✦", Tone.GOOD, verdict, subject=quoted_line(answered.text), took=took)
+        case RunCancelled() | RunFailed() as end:
+            run = end_entry(event, end, author, row.parked)
+            return Headline(run.mark, run.tone, run.verb, run.reason)
+    return Headline("◌", Tone.BUSY, "deciding…", subject=quoted_line(row.message.text))
 
 
 def _privately(row: ActivityRow) -> str:
@@ -349,32 +339,23 @@ def _privately(row: ActivityRow) -> str:
 
 def _approval(row: ActivityRow) -> Headline:
     asked = row.opened.body
-    tool = asked.tool if isinstance(asked, ApprovalRequested) else "a tool"
-    call = _call(asked) if isinstance(asked, ApprovalRequested) else ""
+    if not isinstance(asked, ApprovalRequested):
+        raise TypeError(f"row of event {row.opened.seq} is no approval")
+    request = request_entry(row.opened, asked)
+    subject = f"{agent_path(asked.agent)}: {request.effects or request.given}"
     took = _took(row.latest.at - row.opened.at) if row.closed else ""
     match row.latest.body:
-        case ApprovalResolved() as settled if is_summary(settled, tool):
-            return Headline("≡", Tone.QUIET, allowed(settled, tool, row.latest.by))
-        case ApprovalResolved(outcome="approved", how="own") as settled:
-            return Headline("!", Tone.BAD, allowed(settled, tool, row.latest.by), subject=call)
-        case ApprovalResolved(outcome="approved") as settled:
-            verdict = allowed(settled, tool, row.latest.by)
-            return Headline("✓", Tone.GOOD, verdict, subject=call, took=took)
-        case ApprovalResolved(outcome="denied") as settled:
-            return Headline("✗", Tone.BAD, denied(settled, tool), settled.reason or "", call, took)
-        case ApprovalResolved(outcome="parked"):
-            return Headline("‖", Tone.ASKS, f"parked {tool}", subject=call, took=took)
-        case ApprovalResolved() as expired:
-            return Headline("…", Tone.QUIET, f"unanswered {tool}", expired.reason or "", call, took)
         case ApprovalRequested():
-            return Headline("▲", Tone.ASKS, f"asks for {tool}", subject=call)
-        case _:
-            return Headline("…", Tone.QUIET, f"unanswered {tool}", subject=call, took=took)
-
-
-def _call(asked: ApprovalRequested) -> str:
-    given = "; ".join(asked.effects) or arguments_line(asked.arguments, withheld=asked.withheld)
-    return f"{agent_path(asked.agent)}: {given}"
+            verdict = f"asks for {visible_line(asked.tool)}"
+            return Headline(request.mark, request.tone, verdict, subject=quoted_line(subject))
+        case ApprovalResolved() as resolved:
+            reason = quoted_line(resolved.reason or "") if resolved.outcome != "approved" else ""
+        case _:  # the run ended before
+            resolved, reason = ApprovalResolved(asked.message, asked.approval, "expired"), ""
+    mark, tone, verdict = resolution(resolved, asked.tool, row.latest.by)
+    if resolved.how == "own":  # nobody was asked
+        took, subject = "", "" if is_summary(resolved, asked.tool) else subject
+    return Headline(mark, tone, verdict, reason, quoted_line(subject), took)
 
 
 def details(row: ActivityRow) -> list[tuple[str, str]]:

@@ -99,7 +99,7 @@ def rows(events: list[Event]) -> list[str]:
     lines = [
         headline(row) for row in activity_list.rows if row.kind in (RowKind.CANCEL, RowKind.FAILURE)
     ]
-    return [f"{line.glyph} {line.verdict} {line.reason}" for line in lines]
+    return [f"{line.glyph} {because(line.verdict, line.reason)}" for line in lines]
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_work_that_goes_on_with_an_answer_was_parked_and_not_stopped(end: End, w
     log, said = interrupted(end, "write_file")
     parked = f"parked with write_file to answer: {why}"
     assert notes(log, log.events) == [f"‖ genie's work for ann was {parked}"]
-    assert rows(log.events) == [f"‖ {parked}"]
+    assert rows(log.events) == [f"‖ was {parked}"]
     lines = [passage.line for passage in story(log.events) if passage.line]
     assert f"{lines[-1].mark} {lines[-1].text}" == f"‖ genie's work for ann was {parked}"
     exchange = log.state.exchanges[said.seq]
@@ -131,7 +131,7 @@ def test_a_state_that_was_read_again_says_the_same() -> None:
     assert notes(log, known_events(log.state)) == [
         "‖ genie's work for ann was parked with write_file to answer: the room was suspended"
     ]
-    again = ["‖ parked with write_file to answer: the room was suspended"]
+    again = ["‖ was parked with write_file to answer: the room was suspended"]
     assert rows(known_events(log.state)) == again
 
 
@@ -153,18 +153,18 @@ def test_work_of_which_nothing_waits_was_stopped() -> None:
     assert notes(log, log.events)[-1] == (
         "■ genie's work for ann was stopped: the room was suspended"
     )
-    assert rows(log.events)[-1] == "■ stopped the room was suspended"
+    assert rows(log.events)[-1] == "■ was stopped: the room was suspended"
 
 
 def test_what_a_person_stops_was_stopped_by_them() -> None:
     log, _ = interrupted(stopped, "write_file")
     assert notes(log, log.events) == ["■ genie's work for ann was stopped by ann"]
-    assert rows(log.events) == ["■ stopped stopped by ann"]
+    assert rows(log.events) == ["■ was stopped by ann"]
 
 
 def test_several_calls_are_counted() -> None:
     log, said = interrupted(suspended, "write_file", "run_command")
-    assert rows(log.events) == ["‖ parked with 2 tool calls to answer: the room was suspended"]
+    assert rows(log.events) == ["‖ was parked with 2 tool calls to answer: the room was suspended"]
     silent = why_silent(log.state.exchanges[said.seq])
     assert "genie goes on when ann has answered 2 tool calls" in silent
 

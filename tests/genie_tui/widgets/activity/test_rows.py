@@ -12,6 +12,7 @@ from genie_core.room.protocol.events import (
     RunFailed,
 )
 from genie_core.room.view.approvals import WITHHELD
+from genie_core.room.view.entries import Tone
 from genie_tui.widgets.activity.rows import (
     KEPT_ROWS,
     MOST_ROWS,
@@ -19,7 +20,6 @@ from genie_tui.widgets.activity.rows import (
     ActivityRows,
     RowFilter,
     RowKind,
-    Tone,
     details,
     headline,
     searchable,
@@ -74,7 +74,7 @@ def test_a_failed_reasoner_is_not_silence() -> None:
     ignored = headline(activity_list(DecisionMade(5, "ignore")).rows[0])
     assert failed.tone is Tone.BAD
     assert failed.tone is not ignored.tone
-    assert (failed.verdict, failed.reason) == ("FAILED in reasoner", "no key")
+    assert (failed.verdict, failed.reason) == ("could not answer ann", "reasoner failed: no key")
 
 
 def test_a_failure_tells_what_broke_and_not_whose_agent_it_was() -> None:
@@ -83,9 +83,9 @@ def test_a_failure_tells_what_broke_and_not_whose_agent_it_was() -> None:
     )
     named = headline(activity_list(RunFailed(5, "agent", "agent 'coder' of bob: it broke")).rows[0])
     setup = headline(activity_list(RunFailed(5, "factory", "model 'x' needs KEY: set it")).rows[0])
-    assert (known.verdict, known.reason) == ("FAILED in agent", "model 'x' failed")
+    assert (known.verdict, known.reason) == ("could not answer ann", "model 'x' failed")
     assert named.reason == "agent 'coder' of bob: it broke"
-    assert (setup.verdict, setup.reason) == ("FAILED in set-up", "model 'x' needs KEY: set it")
+    assert setup.reason == "set-up failed: model 'x' needs KEY: set it"
 
 
 def test_a_failure_after_the_decision_is_a_row_of_its_own() -> None:
@@ -100,7 +100,7 @@ def test_an_approval_is_one_row_from_asking_to_the_answer() -> None:
         ApprovalResolved(5, "p", "denied", reason="not that one"),
     )
     line = headline(log.rows[1])
-    assert (line.verdict, line.reason, line.took) == ("denied rm", "not that one", "1.0 s")
+    assert (line.verdict, line.reason, line.took) == ("denied rm by ann", "not that one", "1.0 s")
     assert line.subject == "genie › genie: path x"
 
 
@@ -111,7 +111,7 @@ def test_a_parked_approval_can_be_allowed_later() -> None:
         ApprovalResolved(5, "p", "parked"),
         ApprovalResolved(5, "p", "approved", scope="session", covers="docs/*"),
     )
-    assert headline(log.rows[1]).verdict == "allowed rm for the session (docs/*)"
+    assert headline(log.rows[1]).verdict == "allowed rm for the session (docs/*) by ann"
 
 
 def test_a_parked_approval_stays_parked_when_its_run_is_stopped() -> None:
@@ -132,7 +132,7 @@ def test_what_still_asks_when_the_run_ends_stays_unanswered() -> None:
         ApprovalRequested(5, "p", "genie", "rm", {}),
         RunCancelled(5, "by ann"),
     )
-    assert [headline(row).verdict for row in log.rows[1:]] == ["unanswered rm", "stopped"]
+    assert [headline(row).verdict for row in log.rows[1:]] == ["unanswered rm", "was stopped"]
 
 
 def test_tells_which_rows_an_event_changed() -> None:
@@ -228,16 +228,16 @@ def settled_row(settled: ApprovalResolved, *, because: str = "", risk: str = "")
 @pytest.mark.parametrize(
     ("settled", "verdict", "outcome", "reason"),
     [
-        (ApprovalResolved(5, "p", "approved"), "allowed rm", "approved", None),
+        (ApprovalResolved(5, "p", "approved"), "allowed rm by ann", "approved", None),
         (
             ApprovalResolved(5, "p", "approved", scope="times", count=5),
-            "allowed rm 5 times",
+            "allowed rm 5 times by ann",
             "approved 5 times",
             None,
         ),
         (
             ApprovalResolved(5, "p", "approved", scope="session"),
-            "allowed rm for the session",
+            "allowed rm for the session by ann",
             "approved for the session",
             None,
         ),

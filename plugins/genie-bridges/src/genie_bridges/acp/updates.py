@@ -235,7 +235,7 @@ def call_resolved(call: ToolApproval, resolved: ApprovalResolved) -> ToolCallPro
 
 def outcome_line(call: ToolApproval, resolved: ApprovalResolved, by: str) -> str:
     """Say how a call was answered, and why."""
-    text = resolution(resolved, call, by)[2]
+    text = resolution(resolved, call.tool, by)[2]
     return code_span(because(text, resolved.reason or ""))
 
 
