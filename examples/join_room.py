@@ -1,4 +1,4 @@
-"""Join a room by its invite, ask, allow the tool call that this takes, and leave with the answer."""
+"""Join a room by its invite, ask, allow the tool call, and leave with the answer."""
 
 import asyncio
 import sys
