@@ -23,6 +23,6 @@ def test_surface_matches_golden_file(surface: str) -> None:
     assert shown_on(surface).encode("utf-8", "backslashreplace") == golden(surface).read_bytes()
 
 
-@pytest.mark.parametrize("surface", SURFACES.keys() - RAW)
+@pytest.mark.parametrize("surface", sorted(SURFACES.keys() - RAW))
 def test_surface_shows_no_control_characters(surface: str) -> None:
     assert not {"\x1b", "\u202e"} & set(golden(surface).read_text("utf-8"))
