@@ -62,6 +62,9 @@ def _add_reading(server: MCPServer, member: AgentMember) -> None:
         """Read the room: the messages after `since`, oldest first; without it the latest ones.
 
         Answers of people's agents are by "genie". `more` says that there are more after `last`.
+        `reply_to` is the number of the message or answer that a message replies to, and
+        `reactions` are those to it. Messages read as their authors left them; an entry with
+        `changes` says that a message up to `since` was edited, deleted or reacted to.
         """
         with _told():
             return text_of(*await member.read(since, most))

@@ -35,6 +35,7 @@ from genie_core.room.protocol.events import (
     MemberJoined,
     MessageDeleted,
     MessageEdited,
+    ReactionChanged,
     RecoveredEvent,
 )
 from genie_core.room.protocol.frames import AnswerApproval, ClientFrame, Moderate, PostMessage
@@ -157,6 +158,23 @@ async def test_it_reads_and_finds_messages_as_they_were_left(tmp_path: Path) -> 
             assert texts(lines) == ["the plan", "(deleted by its author)"]
             found = [(await agent.search(words))[1] for words in ("teh", "secret", "the plan")]
             assert [texts(each) for each in found] == [[], [], ["the plan"]]
+
+
+async def test_replies_and_reactions_reach_an_agent(tmp_path: Path) -> None:
+    async with hosted(tmp_path) as (ann, ear):
+        await recorded(ear, ann, "a plan")
+        (plan,) = ann.state.exchanges
+        async with bot(ann, tmp_path) as agent:
+            page, _ = await agent.read()
+            assert ann.messages.change(ReactionChanged(plan, "👍"))
+            await ear.until(lambda: bool(ann.state.exchanges[plan].reactions))
+            assert (await agent.wait(page.last, 0.01))[0].timed_out  # not for a reaction alone
+            ann.messages.send("and a reply", reply_to=plan)
+            _, (reaction, reply) = await agent.wait(page.last, DEADLINE)
+            assert (reaction.text, reaction.changes) == (f"ann reacted to message {plan}: 👍", plan)
+            assert (reply.text, reply.reply_to) == ("and a reply", plan)
+            _, (first, _) = await agent.read()
+            assert (first.text, first.reactions) == ("a plan", ("👍 ann",))
 
 
 async def test_a_result_has_so_many_characters(tmp_path: Path) -> None:
