@@ -149,15 +149,12 @@ class LogScan:
         damages: Damages | None = None,
         after: int = 0,
         *,
-        crc: int = 0,
         ordered: bool = False,
     ) -> None:
         self.head = head
         self.lines = lines
         self.intact = intact
         self.at = at
-        self.crc = crc
-        self.is_whole = True
         self.damages = damages or Damages()
         self._after = after
         self._ordered = ordered
@@ -177,29 +174,31 @@ class LogScan:
             yield from self.take(line)
         yield from self.finish()
 
-    def take(self, line: Line) -> Iterator[LoggedEvent]:
-        """Add a line; yields the event in it, after those that are lost before it."""
-        self._settle_zeros()
+    def take(self, line: Line) -> Iterable[LoggedEvent]:
+        """Add a line; returns the event in it, after those that are lost before it."""
+        if self._zeros is not None:
+            self._settle_zeros(*self._zeros)
         if line.is_torn:
             self._torn = line.end - line.start
-            return
+            return ()
         self.lines += 1
         if line.hole is not None:
             self.damages.holes.append(line.hole)
             self._damage(line, line.why)
-            return
+            return ()
         try:
             event = decode_line(line.data, first=self.lines == 1)
-            yield from self._take(event, line.start, line.end)
+            found = self._take(event, line.start, line.end)
         except Damaged as error:
             why = line.why or str(error)
             if b"\0" in line.data:
                 self._zeros = line, why
             else:
                 self._damage(line, why)
-        else:
-            self._damaged.clear()
-            self._advance(line)
+            return ()
+        self._damaged.clear()
+        self.intact = line.end
+        return found
 
     def finish(self) -> Iterator[LoggedEvent]:
         """End the scan; yields placeholders for events lost at the end."""
@@ -212,52 +211,46 @@ class LogScan:
             )
         self.damages.torn = self._torn
 
-    def _settle_zeros(self) -> None:
+    def _settle_zeros(self, line: Line, why: str) -> None:
         """Count zeros that looked like a torn end as damage, since a line follows."""
-        if self._zeros is not None:
-            (line, why), self._zeros = self._zeros, None
-            self._damage(line, why)
+        self._zeros = None
+        self._damage(line, why)
 
     def _damage(self, line: Line, why: str) -> None:
         self.damages.line(self.lines, why)
         if len(self._damaged) < MAX_LOST_LAST:
             self._damaged.append(self.lines)
-        self._advance(line)
-
-    def _advance(self, line: Line) -> None:
         self.intact = line.end
-        self.is_whole &= line.hole is None and len(line.data) == line.end - line.start - 1
-        self.crc = crc32(b"\n", crc32(line.data, self.crc))
 
-    def _take(self, event: Event, start: int, end: int) -> Iterator[LoggedEvent]:
+    def _take(self, event: Event, start: int, end: int) -> Iterable[LoggedEvent]:
         expected = self.head + 1
+        lost: Iterable[LoggedEvent] = ()
         if event.seq < expected:
             if not self._ordered and self._is_lost(event.seq):
                 raise OutOfOrder
             self.damages.other(_repeats(self.lines, event.seq))
-            return
+            return ()
         if self._lost + event.seq - expected > self.lines + MAX_GAP:
             raise Damaged(f"event {event.seq} does not follow event {self.head}")
         if event.seq > expected:
             missing = _numbers(expected, event.seq - 1)
             self.damages.other(f"{missing} before line {self.lines} can't be read")
-            yield from self._lose(event.seq - 1, LOST, start, event.at)
+            lost = self._lose(event.seq - 1, LOST, start, event.at)
         self.head, self.at = event.seq, event.at
-        yield LoggedEvent(event, start, end)
+        return (*lost, LoggedEvent(event, start, end))
 
     def _is_lost(self, seq: int) -> bool:
         """Whether an earlier event was counted as lost, or may have been."""
         place = bisect_right(self._gaps, seq, key=itemgetter(0)) - 1
         return place >= 0 and seq <= self._gaps[place][1]
 
-    def _lose(self, upto: int, why: str, place: int, at: float = 0.0) -> Iterator[LoggedEvent]:
-        """Yield placeholders for lost events, at the time of a neighbour."""
+    def _lose(self, upto: int, why: str, place: int, at: float = 0.0) -> list[LoggedEvent]:
+        """Return placeholders for lost events, at the time of a neighbour."""
         when = at if self.at is None else self.at
         self._lost += upto - self.head
         self._gaps.append((self.head + 1, upto))
         skipped, self.head = max(self.head, min(upto, self._after)), upto
-        for seq in range(skipped + 1, upto + 1):
-            yield LoggedEvent(Event(seq, when, ROOM, UnreadableEvent(why)), place, place, lost=True)
+        return _placeholders(skipped + 1, upto, when, place, why)
 
 
 class LineScan(LogScan):
@@ -273,12 +266,12 @@ class LineScan(LogScan):
         """How many lines after the last intact one are damaged, once all are read."""
         return len(self._damaged)
 
-    def _take(self, event: Event, start: int, end: int) -> Iterator[LoggedEvent]:
+    def _take(self, event: Event, start: int, end: int) -> Iterable[LoggedEvent]:
         self.numbers.append(self.lines)
         self.seqs.append(event.seq)
         self.starts.append(start)
         self.ends.append(end)
-        return iter(())
+        return ()
 
 
 class SortedLog:
@@ -351,9 +344,13 @@ class SortedLog:
         yield from _placeholders(head + 1, upto, at, self._ends[-1] if self._ends else 0)
 
 
-def _placeholders(first: int, last: int, at: float, place: int) -> Iterator[LoggedEvent]:
-    for seq in range(first, last + 1):
-        yield LoggedEvent(Event(seq, at, ROOM, UnreadableEvent(LOST)), place, place, lost=True)
+def _placeholders(
+    first: int, last: int, at: float, place: int, why: str = LOST
+) -> list[LoggedEvent]:
+    return [
+        LoggedEvent(Event(seq, at, ROOM, UnreadableEvent(why)), place, place, lost=True)
+        for seq in range(first, last + 1)
+    ]
 
 
 def _longest_run(seqs: Sequence[int]) -> list[int]:

@@ -369,14 +369,14 @@ def scan_all(descriptor: int, damages: Damages) -> Iterator[LoggedEvent]:
 
 def _take_in_turn(descriptor: int, index: LogIndex) -> list[Event]:
     """Read on in an ordered log; raises `OutOfOrder` otherwise."""
-    scan = LogScan(index.head, index.lines, index.size, index.at, index.damages, crc=index.crc)
+    scan = LogScan(index.head, index.lines, index.size, index.at, index.damages)
     events: list[Event] = []
     near, skipped = os.fstat(descriptor).st_size - NEAR, False
     for line in lines_of(descriptor, index.size):
         events += map(index.take, scan.take(line))
         if line.end < index.size + COVER_EVERY or not scan.settled:
             continue
-        _cover(index, scan)
+        _cover(descriptor, index, scan)
         if line.end < near:
             events.clear()
             skipped = True
@@ -385,7 +385,7 @@ def _take_in_turn(descriptor: int, index: LogIndex) -> list[Event]:
             skipped = False
             events = _behind(index.bases[0].seq, events)
     events += map(index.take, scan.finish())
-    _cover(index, scan)
+    _cover(descriptor, index, scan)
     if skipped:
         index.note_base(only=True)
     return _behind(index.base().seq, events)
@@ -422,9 +422,10 @@ def _part(descriptor: int, index: LogIndex, after: int) -> Iterator[Event]:
         yield index.stand_in(Event(seq, at, ROOM, UnreadableEvent(LOST)))
 
 
-def _cover(index: LogIndex, scan: LogScan) -> None:
-    index.whole &= scan.is_whole
-    index.cover(scan.intact, scan.lines, scan.crc)
+def _cover(descriptor: int, index: LogIndex, scan: LogScan) -> None:
+    index.whole &= not scan.damages.holes
+    crc = checksum(descriptor, index.size, scan.intact, index.crc) if index.whole else 0
+    index.cover(scan.intact, scan.lines, crc)
 
 
 def _behind(seq: int, events: list[Event]) -> list[Event]:

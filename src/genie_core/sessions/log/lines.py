@@ -5,6 +5,8 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
+import msgspec
+
 PIECE: Final = 256 * 1024
 """Bytes per read."""
 
@@ -32,7 +34,7 @@ class Hole(NamedTuple):
     why: str
 
 
-class Line(NamedTuple):
+class Line(msgspec.Struct, frozen=True, gc=False):
     """A line without its newline; the next one begins at `end`.
 
     `why` tells that its beginning or all of it can't be read; a line that is too long has no
