@@ -7,7 +7,8 @@ import pytest
 from tests.docs.pages import DOCS, ROOT, one_line
 
 TOP = [ROOT / f"{name}.md" for name in ("README", "ARCHITECTURE", "CONTRIBUTING", "CHANGELOG")]
-PAGES = [*TOP, *sorted(DOCS.rglob("*.md"))]
+PLUGINS = sorted(ROOT.glob("plugins/*/README.md"))
+PAGES = [*TOP, *PLUGINS, *sorted(DOCS.rglob("*.md"))]
 SIZES = {"README.md": 7_000, "ARCHITECTURE.md": 12_000}
 """The most bytes of a page."""
 
