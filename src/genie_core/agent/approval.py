@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol, TypeAlias
 from uuid import uuid4
 
 from genie_core.errors import summary
+from genie_core.runtime.tasks import running_loop
 from genie_core.validation import check_setting
 
 _WITHDRAWN: Final = "the request was withdrawn"
@@ -141,7 +142,7 @@ class Approval:
             if self.answer is not None or loop.is_closed():
                 return False
             self.answer = verdict
-        if _running_loop() is loop:
+        if running_loop() is loop:
             self._deliver(verdict)
         else:
             with suppress(RuntimeError):  # the loop was closed this moment
@@ -292,10 +293,3 @@ def _verdict_in(ftr: "Future[bool]") -> Verdict:
 
 def _now() -> datetime:
     return datetime.now(UTC)
-
-
-def _running_loop() -> asyncio.AbstractEventLoop | None:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -16,6 +15,7 @@ from genie_core.agent.provider.compaction_summary import Compaction, CompactionR
 from genie_core.agent.provider.instructions import ExtraInstructions
 from genie_core.assistant.budget import BudgetedAgent, BudgetedReasoner, BudgetMeter
 from genie_core.assistant.config import (
+    AGENT_NAME,
     AgentSpec,
     AssistantConfig,
     ModelChoice,
@@ -86,8 +86,6 @@ IDLE_TIMEOUT: Final = 600.0
 
 DIRECT: Final = "run_subagent"
 """The tool with which the answering agent directs others."""
-
-_NAME: Final = re.compile(r"[\w\-]{1,40}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +186,7 @@ def _program_role(spec: AgentSpec, prompt: str) -> Role:
 def _check_names(specs: Sequence[AgentSpec]) -> None:
     taken = {SYSTEM, REASONER, "genie"}
     for spec in specs:
-        if not _NAME.fullmatch(spec.name):
+        if not AGENT_NAME.fullmatch(spec.name):
             raise UnusableAgent(spec.name, "a name has at most 40 letters, digits, - and _")
         if spec.name.casefold() in taken:
             raise UnusableAgent(spec.name, "the name is taken")

@@ -1,14 +1,13 @@
 """Checking an assistant's configuration before anything is loaded."""
 
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Final
 from urllib.parse import urlsplit
 
-from genie_core.assistant.config import AgentSpec, AssistantConfig, ModelChoice, Runtime
+from genie_core.assistant.config import VARIABLE, AgentSpec, AssistantConfig, ModelChoice, Runtime
 from genie_core.assistant.errors import (
     MissingPackage,
     MissingProgram,
@@ -28,8 +27,6 @@ from genie_core.errors import GenieError
 
 LACKING: Final = (MissingVariable, MissingPackage, MissingProgram, MissingValue)
 """Errors of a valid configuration: a secret, package or program is missing on this machine."""
-
-_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}", re.ASCII)
 
 
 def check_config(config: AssistantConfig, keys: Mapping[str, str]) -> None:
@@ -123,7 +120,7 @@ def check_choice(
 
 def _check_key(choice: ModelChoice, keys: Mapping[str, str]) -> None:
     name = choice.key_name
-    if name and not _VARIABLE.fullmatch(name):
+    if name and not VARIABLE.fullmatch(name):
         raise WrongKeyName(choice.name, "it is the name of a secret or variable, never a key")
     if name and not (keys.get(name) or os.environ.get(name)):
         raise MissingVariable(choice.name, (name,))

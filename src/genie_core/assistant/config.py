@@ -1,5 +1,6 @@
 """The configuration of an assistant. Importing this module loads no vendor SDK."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,6 +10,15 @@ from genie_core.room.engine.policy import Effect
 from genie_core.runtime.model_limits import DECISION_TIMEOUT, MAX_TURNS, STALL_TIMEOUT
 
 DEFAULT_TEMPLATE: Final = "general_assist"
+
+OFFLINE_LABEL: Final = "offline helper"
+"""The name shown in place of a model's."""
+
+AGENT_NAME: Final = re.compile(r"[\w\-]{1,40}")
+"""The form of an agent's name."""
+
+VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}", re.ASCII)
+"""The form of the name of a secret or of an environment variable."""
 
 Library: TypeAlias = Literal["pydantic-ai", "openai-agents"]
 """The libraries that can run an agent with a model."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 import msgspec
 
+from genie_core.assistant.config import VARIABLE
 from genie_core.assistant.errors import BadSecret, SecretsUnreadable
 from genie_core.assistant.keyring import Ring, service_of, system_keyring
 from genie_core.assistant.models.providers import PROVIDERS
@@ -38,7 +39,6 @@ ENVIRONMENT: Final = "the environment"
 LONGEST: Final = 16_384
 """Characters that a secret may have."""
 
-_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}", re.ASCII)
 _NO_SECRETS: Final = ("_URL", "_ENDPOINT", "_REGION", "_ACCOUNT")
 """Suffixes of variables that hold a provider's location, which is not secret."""
 
@@ -213,7 +213,7 @@ class OwnSecrets(SecretsProvider):
 
 def check_name(name: str) -> None:
     """Raise `BadSecret` if a secret can't have this name."""
-    if not _NAME.fullmatch(name):
+    if not VARIABLE.fullmatch(name):
         raise BadSecret(
             "a secret's name has up to 100 letters, digits and _, and does not begin with a digit"
         )

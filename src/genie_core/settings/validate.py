@@ -1,12 +1,12 @@
 """Finding all mistakes in the values of a settings file."""
 
-import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
 
+from genie_core.assistant.config import AGENT_NAME
 from genie_core.privacy.redaction import hide_secrets
 from genie_core.settings.schema import (
     Key,
@@ -24,7 +24,6 @@ from genie_core.settings.schema import (
 LONGEST: Final = 80
 """Characters of a wrong value shown in a message."""
 
-_NAME: Final = re.compile(r"[\w\-]{1,40}")
 _TAKEN: Final = frozenset({"system", "reasoner", "genie"})
 
 
@@ -77,7 +76,7 @@ def _required(table: type[msgspec.Struct], given: Collection[str]) -> Sequence[s
 
 
 def _in_name(name: str, key: Key) -> Iterator[SettingMistake]:
-    if not _NAME.fullmatch(name):
+    if not AGENT_NAME.fullmatch(name):
         why = "a name has at most 40 letters, digits, - and _"
     elif name.lower() in _TAKEN:
         why = "that name is taken"

@@ -11,6 +11,7 @@ from typing import BinaryIO, Final
 
 from genie_core.errors import FileNotSaved
 from genie_core.storage.atomic import create_file
+from genie_core.text.safe import BLANK
 
 NAME_BYTES: Final = 200
 """Longest name in UTF-8; file systems allow 255, which leaves room for a number."""
@@ -22,7 +23,6 @@ _TRIES: Final = 10_000
 _SEPARATORS: Final = re.compile(r"[/\\]")
 _FORBIDDEN: Final = re.compile(r'[<>:"|?*\x00-\x1f\x7f-\x9f]')
 _MARKS_IN_A_ROW: Final = 4
-_BLANK: Final = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5")
 _HIDDEN: Final = frozenset({"Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _RESERVED: Final = re.compile(
     r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)\s*(\.|$)", re.IGNORECASE
@@ -98,7 +98,7 @@ def _without_hidden(name: str) -> str:
     marks = 0
     for char in name:
         kind = unicodedata.category(char)
-        if kind in _HIDDEN or char in _BLANK or _selects_a_variant(char):
+        if kind in _HIDDEN or char in BLANK or _selects_a_variant(char):
             continue
         marks = marks + 1 if kind in ("Mn", "Me") else 0
         if marks <= _MARKS_IN_A_ROW:

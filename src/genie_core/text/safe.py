@@ -8,6 +8,9 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+BLANK: Final = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5")
+"""Characters that are shown as blanks and are none."""
+
 _PICTURES: Final = 0x2400
 """Where the control pictures start: U+2400 stands for U+0000."""
 

@@ -239,7 +239,7 @@ def _keep_keys_from_new_addresses(
         table = ("agents", agent)
         places.append(((*table, "base_url"), (*table, "api_key_env")))
     for place, key_place in places:
-        old, new, key = _at(before, place), _at(after, place), _at(after, key_place)
+        old, new, key = before.at(place), after.at(place), after.at(key_place)
         if key and old and new and old != new and key_place not in given:
             address, key_name = spell(place), spell(key_place)
             raise SettingsError(
@@ -247,14 +247,6 @@ def _keep_keys_from_new_addresses(
                 f"new address: genie-tui config set {address} ADDRESS {key_name} NAME; nothing was "
                 "changed"
             )
-
-
-def _at(written: SettingsFile, key: Key) -> Any:
-    """Return a key's value in a settings file; None if it is not set."""
-    value: Any = written.values
-    for part in key:
-        value = value.get(part) if isinstance(value, dict) else None
-    return value
 
 
 def _given(text: str, raw: str) -> tuple[Key, Any]:

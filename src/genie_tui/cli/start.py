@@ -1,7 +1,6 @@
 """Start the app, and print the report when it has ended."""
 
 import asyncio
-import logging
 import os
 import signal
 import sys
@@ -26,6 +25,7 @@ from genie_core.text.safe import visible_line
 from genie_tui.alerts import AlertSettings
 from genie_tui.app import GenieApp
 from genie_tui.cli.log_file import CannotStart, log_to
+from genie_tui.cli.shutdown import PATIENCE, SIGNALS, end_in
 from genie_tui.commands.key_file import read_keymap
 from genie_tui.exit_report import ExitReport, exit_lines
 from genie_tui.first_start import FirstStartApp, done, is_first_start, keep_name
@@ -35,16 +35,6 @@ from genie_tui.screens.settings import SettingsForm
 from genie_tui.strips import free_strips
 from genie_tui.terminal import HangupDriver, TerminalWatch
 from genie_tui.themes import theme_problem
-
-SIGNALS: Final = {
-    signal.SIGINT: "the program was interrupted",
-    signal.SIGTERM: "the program was asked to end",
-    signal.SIGHUP: "the terminal was closed",
-}
-"""Signals that end the program in good order, and the reason for the room."""
-
-PATIENCE: Final = 5.0
-"""Seconds that leftover tasks and threads get once the room is saved and the screen restored."""
 
 PRINTING: Final = 60.0
 """Seconds for a terminal that is paused, where it has to take the person's text."""
@@ -110,7 +100,7 @@ def start(
         code = 1 if app.failure else app.return_code or 0
         # Everything is saved. Neither a terminal that takes nothing nor a tool that does not end
         # when told to may keep the process.
-        _end_in(PRINTING if app.quitting.to_print else PATIENCE, code)
+        end_in(PRINTING if app.quitting.to_print else PATIENCE, code)
         _print_reports(app, reports or ())
     return code
 
@@ -169,17 +159,6 @@ def _print_reports(app: GenieApp, reports: Sequence[ExitReport]) -> None:
         return
     for line in exit_lines(reports):
         _say(sys.stdout.fileno(), line)
-
-
-def _end_in(seconds: float, code: int) -> None:
-    def end() -> None:
-        logging.getLogger(__name__).warning("something did not end in time and was left behind")
-        logging.shutdown()
-        os._exit(code)
-
-    timer = threading.Timer(seconds, end)
-    timer.daemon = True
-    timer.start()
 
 
 class _SignalledApp(GenieApp):

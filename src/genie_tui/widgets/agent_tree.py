@@ -20,7 +20,7 @@ from genie_core.room.view.agents import (
 )
 from genie_core.runtime.progress import Shown, plan_steps
 from genie_core.text.safe import visible_line
-from genie_tui.widgets.timeline.streaming import RoomClock
+from genie_tui.widgets.timeline.streaming import OWN_WORK, RoomClock
 
 WAITS: Final = "$text-warning"
 WORKS: Final = "$text-accent"
@@ -29,7 +29,6 @@ DONE: Final = "$foreground-muted"
 MOST_STEPS: Final = 12
 """Steps of a plan that are shown; another member's engine may send any number."""
 
-_OWN_WORK: Final = frozenset({"asking", "thinking", "writing"})
 """An agent in one of these states has received its subagents' answers."""
 
 
@@ -138,4 +137,4 @@ def _is_done(path: str, report: _Report | None, reports: dict[str, _Report]) -> 
     """Whether an agent above has worked since this one's last report."""
     last = report.number if report is not None else 0
     above = (reports.get(each) for each in paths_above(path))
-    return any(each and each.activity.what in _OWN_WORK and each.number > last for each in above)
+    return any(each and each.activity.what in OWN_WORK and each.number > last for each in above)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from genie_core.assistant.check import check_config
-from genie_core.assistant.config import AssistantConfig, ModelChoice, Runtime
+from genie_core.assistant.config import OFFLINE_LABEL, AssistantConfig, ModelChoice, Runtime
 from genie_core.assistant.models.providers import PROVIDERS
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 OFFLINE: Final = "offline"
 """The input that selects the offline helper."""
 
-OFFLINE_LABEL: Final = "offline helper"
 OFFLINE_RUNTIME: Final[Runtime] = "pydantic-ai"
 """The library in whose form the offline helper keeps its history, independent of the settings."""
 

@@ -63,11 +63,6 @@ def fenced(lines: Sequence[str]) -> list[str]:
     return [fence, *lines, fence]
 
 
-def counted(number: int, noun: str) -> str:
-    """Format a count, such as "1 line" or "2,000 lines"."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def size(count: int) -> str:
     """Format a number of bytes, rounded down."""
     if count == 1:

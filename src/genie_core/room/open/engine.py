@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from genie_core.assistant.config import AssistantConfig
 from genie_core.datastore import DataStore
@@ -16,8 +16,6 @@ from genie_core.sessions.session import SavedSession
 
 if TYPE_CHECKING:
     from genie_core.assistant.build import Assistant
-
-OFFLINE_LABEL: Final = "offline helper"
 
 
 def engine_loader(

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig
+from genie_core.assistant.config import DEFAULT_TEMPLATE, OFFLINE_LABEL, AssistantConfig
 from genie_core.room.engine.config import EngineConfig, EngineLoader
 from genie_core.room.engine.private_arguments import PrivateArguments
-from genie_core.room.open.engine import OFFLINE_LABEL, engine_loader
+from genie_core.room.open.engine import engine_loader
 from genie_core.room.open.identities import identity_of_person
 from genie_core.room.participant.config import RoomPreferences
 from genie_core.room.protocol.events import Kind

@@ -6,6 +6,7 @@ from functools import cache, lru_cache
 from typing import Final
 
 from genie_core.room.protocol.errors import InvalidName
+from genie_core.text.safe import BLANK
 
 MAX_CELLS: Final = 32
 """Width of the longest name in terminal cells."""
@@ -44,7 +45,6 @@ _FORBIDDEN: Final = {
     "Zp": "it contains a paragraph separator",
     "Zs": "it contains a space, so it could not be mentioned",
 }
-_BLANK: Final = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5")
 """Letters and marks that fonts draw as nothing."""
 
 _LOOKS_LIKE: Final = str.maketrans(
@@ -168,7 +168,7 @@ def check_new_name(raw: str) -> str:
 def is_blank(text: str) -> bool:
     """Whether a text has no visible character."""
     return all(
-        char.isspace() or char in _BLANK or unicodedata.category(char) in _UNSEEN for char in text
+        char.isspace() or char in BLANK or unicodedata.category(char) in _UNSEEN for char in text
     )
 
 
@@ -227,7 +227,7 @@ def _fault(name: str) -> str | None:
     for char in name:
         if why := _FORBIDDEN.get(unicodedata.category(char)):
             return why
-        if char in _BLANK or _selects_a_variant(char):
+        if char in BLANK or _selects_a_variant(char):
             return "it contains an invisible character"
     if name[0] in "@/":
         return f"it starts with {name[0]}"

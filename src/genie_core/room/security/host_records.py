@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from genie_core.room.protocol.events import LATEST
 from genie_core.room.protocol.host_record import ADDRESS_CHARS, ADDRESSES, TEXT_BYTES, HostRecord
 from genie_core.room.security.keys import verify
 
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
 CONTEXT: Final = b"genie-tui room deed 1"
 _PIN_CHARS: Final = 43
-_LATEST: Final = 253_370_764_800.0
 
 
 def sign_host_record(
@@ -48,7 +48,7 @@ def _is_sane(record: HostRecord) -> bool:
         and len(record.pin) in (0, _PIN_CHARS)
         and len(record.addresses) <= ADDRESSES
         and all(0 < len(address) <= ADDRESS_CHARS for address in record.addresses)
-        and 0 <= record.at <= _LATEST
+        and 0 <= record.at <= LATEST
     )
 
 

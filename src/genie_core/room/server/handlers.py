@@ -55,6 +55,7 @@ from genie_core.room.protocol.names import fold_name, is_blank
 from genie_core.room.security.keys import SIGNATURE_BYTES
 from genie_core.room.security.sealing import OVERHEAD, PADDING
 from genie_core.room.security.signing import PREVIOUS_BYTES
+from genie_core.room.server.admission import TOO_FAST
 from genie_core.room.server.file_requests import FileRequests
 from genie_core.room.server.log_window import LogWindow
 from genie_core.room.server.peers import Peer, PeerRegistry, Refused
@@ -72,7 +73,6 @@ REMEMBERED_IDS: Final = 4096
 PATH_CHARS: Final = 400
 """Longest path of an agent, or line about its work, that is passed on."""
 
-TOO_MUCH: Final = "too much at once; slow down"
 CROSSED: Final = "the message was edited meanwhile"
 SILENCED: Final = "you may read here, not write"
 REPEATS: Final = "you keep sending what the room has already; come back in a while"
@@ -141,7 +141,7 @@ class FrameHandlers:
             return
         self._check_disk()
         if not self._quotas.speak(peer, size_of(change), now):
-            raise Refused("too_fast", TOO_MUCH)
+            raise Refused("too_fast", TOO_FAST)
         if isinstance(body, MessageEdited) and exchange.edit is not None:
             self._record(peer, body, now, CROSSED)
         else:
@@ -233,7 +233,7 @@ class FrameHandlers:
         if not self._is_under_way(body):
             self._check_may_write(peer)
         if not self._quotas.record(peer, size_of(body), now):
-            raise Refused("too_fast", TOO_MUCH)
+            raise Refused("too_fast", TOO_FAST)
         self._record(peer, body, now)
         self._published.add(peer.name, publish.id)
         peer.strikes = 0
@@ -273,7 +273,7 @@ class FrameHandlers:
             return
         self._check_disk()
         if not self._quotas.speak(peer, size_of(prefer), now):
-            raise Refused("too_fast", TOO_MUCH)
+            raise Refused("too_fast", TOO_FAST)
         previous, signature = prefer.previous[:PREVIOUS_BYTES], prefer.signature[:SIGNATURE_BYTES]
         self._record(peer, PreferencesChanged(text, previous, signature), now)
 
@@ -337,7 +337,7 @@ class FrameHandlers:
         if not elsewhere:
             raise Refused("out_of_state", "the terminal where it waits is not here")
         if not self._quotas.work(peer, now):
-            raise Refused("too_fast", TOO_MUCH)
+            raise Refused("too_fast", TOO_FAST)
         answered = ApprovalAnswered(*msgspec.structs.astuple(answer))
         for terminal in elsewhere:
             self._peers.reply(terminal, answered)
@@ -379,7 +379,7 @@ class FrameHandlers:
         if self._state.members.is_agent(peer.name) and (why := self._objection_to_agent(peer, now)):
             raise Refused("not_allowed", why)
         if not self._quotas.speak(peer, size_of(say), now):
-            raise Refused("too_fast", TOO_MUCH)
+            raise Refused("too_fast", TOO_FAST)
 
     def _objection_to_private(self, peer: Peer, say: PostMessage) -> str:
         """Return why a private message can't be recorded; empty if it can."""

@@ -27,7 +27,8 @@ from genie_core.room.protocol.frames import (
 )
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.protocol.names import fold_name, is_blank, is_name
-from genie_core.room.server.handlers import TOO_MUCH, is_reaction
+from genie_core.room.server.admission import TOO_FAST
+from genie_core.room.server.handlers import is_reaction
 from genie_core.room.server.log_window import UNREADABLE, LogWindow
 from genie_core.room.server.peers import Peer, PeerRegistry, Refused
 from genie_core.room.server.quotas import Quotas
@@ -114,7 +115,7 @@ class EventRecovery:
         if not (
             self._quotas.work(peer, now) and self._quotas.record(peer, size_of(event.body), now)
         ):
-            raise Refused("too_fast", TOO_MUCH)
+            raise Refused("too_fast", TOO_FAST)
         self._log.record(peer.name, RecoveredEvent(event), now)
         peer.strikes = 0
 

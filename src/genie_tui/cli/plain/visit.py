@@ -1,13 +1,12 @@
 """A room that a command without screens has joined, from opening it to leaving it."""
 
 import asyncio
-import signal
 import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from genie_core.errors import GenieError
 from genie_core.room.client.events import EventsRecorded, Notice, RoomEvent
@@ -28,8 +27,7 @@ from genie_core.settings.model import default_name
 from genie_core.text.safe import visible_line
 from genie_tui.cli.log_file import log_to
 from genie_tui.cli.plain.output import Output
-
-SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+from genie_tui.cli.shutdown import SIGNALS
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from genie_core.room.commands.engine import NO_COSTS
 from genie_core.room.view.costs import CostRow, budget_line, cost_rows
 from genie_core.text.format import duration, money, short_count
 from genie_tui.commands.keymap import keymap_of
@@ -24,7 +25,6 @@ LESS: Final = ("cached", "time", "in", "out")
 NAMES: Final = 16
 """Minimum columns for names."""
 
-NOTHING: Final = "No model has been used in this room yet."
 MORE: Final = "/budget +5 or +100k allows more"
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class CostTable(Widget):
 
     def render(self) -> Content:
         rows = cost_rows(self._joined.state.costs)
-        return cost_table(rows, self.content_size.width) if rows else Content(NOTHING)
+        return cost_table(rows, self.content_size.width) if rows else Content(NO_COSTS)
 
 
 class CostScreen(Dialog[None]):

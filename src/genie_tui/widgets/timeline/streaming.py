@@ -30,7 +30,7 @@ MOST_NOTES: Final = 8
 MOST_RUNS: Final = 256
 LONGEST: Final = 120
 
-_EXPECTING: Final = frozenset({"asking", "thinking", "writing"})
+OWN_WORK: Final = frozenset({"asking", "thinking", "writing"})
 """States in which the next report has to come from the model."""
 
 
@@ -127,7 +127,7 @@ class RunProgress:
         run = self._run(message)
         run.writes = True
         latest = run.agents.get(run.latest)
-        if latest is None or latest.what in _EXPECTING:
+        if latest is None or latest.what in OWN_WORK:
             self._set(run, SYSTEM, "writing", "")
 
     def _set(self, run: _Run, agent: str, what: Shown, detail: str) -> None:

@@ -2,12 +2,9 @@
 
 import argparse
 import asyncio
-import logging
 import os
-import signal
 import threading
 from pathlib import Path
-from typing import Final
 
 from genie_core.assistant.check import check_config
 from genie_core.room.open.opener import RoomOpener
@@ -20,11 +17,7 @@ from genie_core.settings.load import SettingsSource
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import assistant_config, default_name
 from genie_tui.cli.log_file import log_to
-
-SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-PATIENCE: Final = 5.0
-"""Seconds that leftover threads get once the room is left."""
+from genie_tui.cli.shutdown import PATIENCE, end_in, stop_event
 
 
 def run_acp(options: argparse.Namespace, source: SettingsSource, locations: Locations) -> int:
@@ -48,7 +41,7 @@ def run_acp(options: argparse.Namespace, source: SettingsSource, locations: Loca
     renamed = reading.origin(("name",)).layer == "command line"
     opener = RoomOpener(name, settings, locations, renamed=renamed)
     asyncio.run(_serve(JoinRoom(way, guest=options.guest), opener, config.workspace))
-    _end_in(PATIENCE)
+    end_in(PATIENCE)
     return 0
 
 
@@ -56,28 +49,13 @@ async def _serve(opening: JoinRoom, opener: RoomOpener, folder: Path | None) -> 
     from genie_bridges.acp.agent import RoomAgent
     from genie_bridges.acp.stdio import serve_stdio
 
-    loop, told = asyncio.get_running_loop(), asyncio.Event()
-    for number in SIGNALS:
-        loop.add_signal_handler(number, told.set)
+    stopped = stop_event()
     serving = start_task(serve_stdio(RoomAgent(opening, opener, folder)), name="acp")
-    waiting = start_task(told.wait(), name="signals")
+    waiting = start_task(stopped.wait(), name="signals")
     await asyncio.wait([serving, waiting], return_when=asyncio.FIRST_COMPLETED)
     waiting.cancel()
-    if told.is_set():
+    if stopped.is_set():
         serving.cancel()
         await asyncio.wait([serving])
     else:
         serving.result()
-
-
-def _end_in(seconds: float) -> None:
-    """End the process even if a tool that was left behind keeps a thread of it."""
-
-    def end() -> None:
-        logging.getLogger(__name__).warning("something did not end in time and was left behind")
-        logging.shutdown()
-        os._exit(0)
-
-    timer = threading.Timer(seconds, end)
-    timer.daemon = True
-    timer.start()

@@ -4,10 +4,8 @@ import argparse
 import asyncio
 import logging
 import os
-import signal
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
 
 from genie_bridges.mcp.member import AgentMember
 from genie_core.errors import GenieError
@@ -18,8 +16,7 @@ from genie_core.settings.load import SettingsSource
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings
 from genie_tui.cli.log_file import log_to
-
-SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+from genie_tui.cli.shutdown import stop_event
 
 
 class NoAgentName(GenieError):
@@ -56,12 +53,10 @@ async def _serve(member: AgentMember) -> None:
     """Serve, and leave the room in the end."""
     from genie_bridges.mcp.server import build_server
 
-    loop, told = asyncio.get_running_loop(), asyncio.Event()
-    for number in SIGNALS:
-        loop.add_signal_handler(number, told.set)
+    stopped = stop_event()
     async with member:
         serving = start_task(build_server(member).run_stdio_async(), name="mcp")
-        waiting = start_task(told.wait(), name="signals")
+        waiting = start_task(stopped.wait(), name="signals")
         await asyncio.wait([serving, waiting], return_when=asyncio.FIRST_COMPLETED)
         waiting.cancel()
     if not serving.done():

@@ -24,9 +24,7 @@ from genie_serve.service import Service
 from genie_serve.stores.opening import open_store
 from genie_serve.systemd import READY, STOPPING, Notifier
 from genie_tui.cli.output import safe_line
-
-SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-
+from genie_tui.cli.shutdown import SIGNALS
 
 DISK_THREADS: Final = 32
 """How many rooms may wait for the disk together: it syncs several logs together."""

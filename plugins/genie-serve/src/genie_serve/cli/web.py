@@ -2,7 +2,6 @@
 
 import argparse
 import asyncio
-import signal
 import time
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -23,8 +22,7 @@ from genie_serve.web.gateway import WebGateway
 from genie_serve.web.visitor import WebRole, WebRoom
 from genie_tui.cli.invite import invite_of
 from genie_tui.cli.log_file import log_to
-
-SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+from genie_tui.cli.shutdown import stop_event
 
 NO_ANSWER: Final = "no host of the room answers now; visitors wait until one does"
 ONLY_HERE: Final = "Only browsers on this machine reach it; see genie-tui web --help for others."
@@ -67,9 +65,7 @@ def _route(way: str, locations: Locations) -> Route:
 async def _serve(
     route: Route, table: WebTable, options: argparse.Namespace, out: TextIO, complaints: TextIO
 ) -> None:
-    loop, told = asyncio.get_running_loop(), asyncio.Event()
-    for number in SIGNALS:
-        loop.add_signal_handler(number, told.set)
+    stopped = stop_event()
     gateway = WebGateway(table)
     await gateway.start()
     try:
@@ -79,7 +75,7 @@ async def _serve(
             complaints.write(f"genie-tui: {NO_ANSWER}\n")
         out.write(_told(link, route, options))
         out.flush()
-        await told.wait()
+        await stopped.wait()
     finally:
         await gateway.stop()
 

@@ -15,7 +15,6 @@ from genie_core.assistant.reasoners.mention import mentioned
 from genie_core.assistant.tools.chat.summary import Sentence, key_sentences, sentences
 from genie_core.assistant.tools.output import (
     contains,
-    counted,
     excerpt,
     listed,
     shortened,
@@ -23,6 +22,7 @@ from genie_core.assistant.tools.output import (
 )
 from genie_core.message import SYSTEM
 from genie_core.runtime.threads import in_thread
+from genie_core.text.format import counted
 
 FetchMessages = Callable[[], Awaitable[str]]
 """The engine's `get_group_chat_messages`: all messages as a JSON array, oldest first."""

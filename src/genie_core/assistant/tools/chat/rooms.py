@@ -7,7 +7,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Final, NamedTuple
 
-from genie_core.assistant.tools.output import cannot, contains, counted, excerpt, listed, terms_of
+from genie_core.assistant.tools.output import cannot, contains, excerpt, listed, terms_of
 from genie_core.assistant.tools.shell.worker_process import TookTooLong, WorkFailed, isolated
 from genie_core.room.protocol.events import Event, RecoveredEvent
 from genie_core.room.view.spoken import spoken_in
@@ -18,6 +18,7 @@ from genie_core.sessions.log.format import Damages
 from genie_core.sessions.log.reader import logged
 from genie_core.sessions.session import LOG_NAME
 from genie_core.storage.errors import StorageError
+from genie_core.text.format import counted
 
 MAX_ROOM_HITS: Final = 50
 MAX_LOG_BYTES: Final = 200_000_000

@@ -19,7 +19,8 @@ from genie_core.assistant.tools.files.workspace import (
     as_text,
     whole_text,
 )
-from genie_core.assistant.tools.output import counted, fenced, refusing, size
+from genie_core.assistant.tools.output import fenced, refusing, size
+from genie_core.text.format import counted
 
 P = ParamSpec("P")
 

@@ -31,7 +31,6 @@ from genie_core.assistant.tools.files.workspace import (
 )
 from genie_core.assistant.tools.output import (
     cannot,
-    counted,
     fenced,
     noted,
     or_refusal,
@@ -39,6 +38,7 @@ from genie_core.assistant.tools.output import (
     size,
 )
 from genie_core.assistant.tools.shell.worker_process import TookTooLong, WorkFailed, isolated
+from genie_core.text.format import counted
 
 Ts = TypeVarTuple("Ts")
 

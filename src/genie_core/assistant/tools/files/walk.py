@@ -29,7 +29,8 @@ from genie_core.assistant.tools.files.workspace import (
     is_unlisted,
     matches_path,
 )
-from genie_core.assistant.tools.output import STOPPED, counted, size
+from genie_core.assistant.tools.output import STOPPED, size
+from genie_core.text.format import counted
 
 MAX_RULES_BYTES: Final = 100_000
 
