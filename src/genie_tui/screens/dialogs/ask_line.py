@@ -30,8 +30,10 @@ class AskLineScreen(Dialog[str | None]):
 
     def compose(self) -> ComposeResult:
         yield TooSmall()
-        with Vertical(id="ask"):
-            yield Static(Content(visible_line(self._title)), id="ask-title", markup=False)
+        with Vertical(id="ask", classes="dialog"):
+            yield Static(
+                Content(visible_line(self._title)), id="ask-title", classes="title", markup=False
+            )
             yield LineInput(
                 self._value, id="ask-line", max_length=self._most, select_on_focus=False
             )

@@ -49,8 +49,8 @@ class ConfirmScreen(Dialog[bool]):
         self._keys.name_keys({"go_on": yes if self._is_read else READ_ON})
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="confirm"):
-            yield Static(self._title, id="confirm-title", markup=False)
+        with Vertical(id="confirm", classes="dialog"):
+            yield Static(self._title, id="confirm-title", classes="title", markup=False)
             with VerticalScroll(id="confirm-scroll", can_focus=False):
                 yield Static(self._text, id="confirm-text", markup=False)
             yield self._keys

@@ -55,8 +55,8 @@ class CostScreen(Dialog[None]):
         self._joined = joined
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="costs"):
-            yield Static("Cost", id="costs-title", markup=False)
+        with Vertical(id="costs", classes="dialog"):
+            yield Static("Cost", id="costs-title", classes="title", markup=False)
             with VerticalScroll(id="costs-scroll"):
                 yield CostTable(self._joined)
             yield Static(id="costs-budget", markup=False)

@@ -43,6 +43,22 @@ class Dialog(ModalScreen[ScreenResultType]):
     is `READ_ONLY`, count immediately.
     """
 
+    DEFAULT_CSS = """
+    Dialog {
+        & .dialog {
+            width: 80%;
+            height: auto;
+            padding: 1 2;
+            background: $surface;
+            border: round $primary;
+        }
+        & .title { height: auto; text-style: bold; color: $text-primary; }
+        & KeyText { height: auto; color: $foreground-muted; }
+        & KeysLine.-guarded { color: $text-accent; }
+        & DialogKeys.-guarded { color: $text-accent; }
+    }
+    """
+
     FREE: ClassVar[frozenset[str]] = frozenset()
     GUARDS_ITSELF: ClassVar[bool] = False
     READ_ONLY: ClassVar[bool] = False
@@ -119,8 +135,6 @@ class Dialog(ModalScreen[ScreenResultType]):
 
 class DialogKeys(KeyText):
     """The line of a dialog that lists its keys while they count."""
-
-    DEFAULT_CSS = "DialogKeys.-guarded { color: $text-accent; }"
 
     def __init__(self, keys: Content | str, *, id: str) -> None:  # noqa: A002 - the name of Textual
         super().__init__(keys, id=id)

@@ -26,7 +26,7 @@ from genie_tui.commands.keys import Scope
 from genie_tui.screens.dialogs.review import ReviewDialog
 from genie_tui.widgets.approvals.call_text import CardView, diff_lines, effect_content
 from genie_tui.widgets.json_area import JsonArea
-from genie_tui.widgets.keys_line import key_list
+from genie_tui.widgets.keys_line import KeyText, key_list
 
 GONE: Final = (
     "This call is no longer waiting, so your changes have no effect. You can still copy the text."
@@ -69,14 +69,14 @@ class EditCallScreen(ReviewDialog):
         self._leaving = False
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="edit"):
-            yield Static(id="edit-title", markup=False)
+        with Vertical(id="edit", classes="dialog"):
+            yield Static(id="edit-title", classes="title", markup=False)
             yield JsonArea(arguments_text(self._before), id="edit-text", show_line_numbers=True)
             with VerticalScroll(id="edit-scroll", can_focus=False):
                 yield Static(id="edit-changes", markup=False)
             yield Static(id="edit-state", markup=False)
             listed = keymap_of(self).actions(Scope.EDIT)
-            yield Static(key_list(listed), id="edit-keys", markup=False)
+            yield KeyText(key_list(listed), id="edit-keys")
             yield self._keys
 
     def on_mount(self) -> None:

@@ -103,8 +103,10 @@ class ExportScreen(Dialog[ExportRequest | None]):
     def compose(self) -> ComposeResult:
         yield TooSmall()
         files, size = counted(self._attached.count, "attached file"), self._attached.size
-        with Vertical(id="export"):
-            yield Static(Content(visible_line(self._title)), id="export-title", markup=False)
+        with Vertical(id="export", classes="dialog"):
+            yield Static(
+                Content(visible_line(self._title)), id="export-title", classes="title", markup=False
+            )
             yield LineInput(
                 self._wish.path, id="export-path", max_length=LONGEST, select_on_focus=False
             )

@@ -16,6 +16,7 @@ from genie_tui.commands.keys import Scope
 from genie_tui.screens.dialogs.review import ReviewDialog
 from genie_tui.widgets.approvals.call_text import arguments_content, reads_answers
 from genie_tui.widgets.keys_in_order import LineInput
+from genie_tui.widgets.keys_line import KeyText
 
 GONE: Final = "The server is no longer waiting, so your answer has no effect."
 NOT_TAKEN: Final = "Not accepted; the server is still waiting."
@@ -52,8 +53,8 @@ class FormScreen(ReviewDialog):
 
     def compose(self) -> ComposeResult:
         name = visible_line(self._server)
-        with Vertical(id="form"):
-            yield Static(f"{name} asks", id="form-title", markup=False)
+        with Vertical(id="form", classes="dialog"):
+            yield Static(f"{name} asks", id="form-title", classes="title", markup=False)
             with VerticalScroll(id="form-fields", can_focus=False):
                 yield Static(visible(self._message), id="form-message", markup=False)
                 for number, field in enumerate(self._fields):
@@ -69,7 +70,7 @@ class FormScreen(ReviewDialog):
                 yield Static(id="form-values", markup=False)
             yield Static(reads_answers(self._server), id="form-warning", markup=False)
             yield Static(id="form-state", markup=False)
-            yield Static(self._writing_keys(), id="form-keys", markup=False)
+            yield KeyText(self._writing_keys(), id="form-keys")
             yield self._keys
 
     def on_mount(self) -> None:

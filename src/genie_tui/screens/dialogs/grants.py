@@ -60,7 +60,7 @@ class GrantsScreen(Dialog[None]):
         self._shown: list[int] = []
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="grants"):
+        with Vertical(id="grants", classes="dialog"):
             yield Static("Grants in this session", id="grants-title")
             yield Static(AUTO, id="grants-auto", markup=False)
             yield Static(_nothing(keymap_of(self)), id="grants-none", markup=False)

@@ -107,8 +107,8 @@ class InviteScreen(Dialog[Terms]):
         self._clock = clock
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="invite"):
-            yield Static(id="invite-title", markup=False)
+        with Vertical(id="invite", classes="dialog"):
+            yield Static(id="invite-title", classes="title", markup=False)
             with VerticalScroll(id="invite-scroll", can_focus=False):
                 yield Static(id="invite-string", markup=False)
                 yield Static(id="invite-about", markup=False)

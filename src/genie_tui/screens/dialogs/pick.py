@@ -57,8 +57,8 @@ class PickScreen(Dialog[str | None]):
 
     def compose(self) -> ComposeResult:
         yield TooSmall()
-        with Vertical(id="pick"):
-            yield Static(self._title, id="pick-title", markup=False)
+        with Vertical(id="pick", classes="dialog"):
+            yield Static(self._title, id="pick-title", classes="title", markup=False)
             yield LineInput(placeholder="Type to filter", id="pick-filter", compact=True)
             yield OptionList(id="pick-list", markup=False, compact=True)
             yield Static(self._none, id="pick-none", markup=False)

@@ -36,8 +36,8 @@ class PreferencesScreen(Dialog[str | None]):
 
     def compose(self) -> ComposeResult:
         keys = key_list(keymap_of(self).actions(Scope.PREFERENCES))
-        with Vertical(id="preferences"):
-            yield Static("Your preferences", id="preferences-title", markup=False)
+        with Vertical(id="preferences", classes="dialog"):
+            yield Static("Your preferences", id="preferences-title", classes="title", markup=False)
             yield Static(PUBLIC, id="preferences-public", markup=False)
             yield TextEditor(self._text, soft_wrap=True, id="preferences-text")
             yield Static("", id="preferences-state", markup=False)

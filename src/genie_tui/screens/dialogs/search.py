@@ -51,8 +51,8 @@ class SearchScreen(Dialog[int | None]):
 
     def compose(self) -> ComposeResult:
         yield TooSmall()
-        with Vertical(id="search"):
-            yield Static("Search this room", id="search-title", markup=False)
+        with Vertical(id="search", classes="dialog"):
+            yield Static("Search this room", id="search-title", classes="title", markup=False)
             yield LineInput(self._text, placeholder=EXAMPLES, id="search-text", compact=True)
             yield Static(id="search-count", markup=False)
             yield OptionList(id="search-list", markup=False, compact=True)

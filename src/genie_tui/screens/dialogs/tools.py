@@ -34,8 +34,10 @@ class ToolsScreen(Dialog[None]):
         self._shown = Content("")
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="tools"):
-            yield Static("Agents, tools and tool servers", id="tools-title", markup=False)
+        with Vertical(id="tools", classes="dialog"):
+            yield Static(
+                "Agents, tools and tool servers", id="tools-title", classes="title", markup=False
+            )
             with VerticalScroll(id="tools-scroll"):
                 yield Static(id="tools-list", markup=False)
             yield DialogKeys(key_list(keymap_of(self).actions(Scope.TOOLS)), id="tools-keys")

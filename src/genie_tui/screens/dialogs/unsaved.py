@@ -40,8 +40,8 @@ class UnsavedScreen(Dialog[Rescue]):
 
     def compose(self) -> ComposeResult:
         what = self._unsaved.what
-        with Vertical(id="unsaved"):
-            yield Static(f"Not saved: {what}", id="unsaved-title", markup=False)
+        with Vertical(id="unsaved", classes="dialog"):
+            yield Static(f"Not saved: {what}", id="unsaved-title", classes="title", markup=False)
             yield Static(visible_line(self._unsaved.why), id="unsaved-why", markup=False)
             with VerticalScroll(id="unsaved-scroll", can_focus=False):
                 yield Static(Content("\n".join(self._unsaved.lines())), markup=False)

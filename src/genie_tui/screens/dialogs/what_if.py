@@ -50,8 +50,8 @@ class WhatIfScreen(Dialog[int | None]):
         self._compares = False
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="whatif"):
-            yield Static(id="whatif-title", markup=False)
+        with Vertical(id="whatif", classes="dialog"):
+            yield Static(id="whatif-title", classes="title", markup=False)
             yield Static(id="whatif-room", markup=False)
             yield Static(id="whatif-summary", markup=False)
             yield Static(SAME, id="whatif-none", markup=False)
