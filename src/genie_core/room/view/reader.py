@@ -52,7 +52,6 @@ from genie_core.room.view.wording import (
     CUT,
     CUT_MARK,
     PARKED_MARK,
-    Restarts,
     announcement,
     can_resume,
     caveat,
@@ -76,6 +75,9 @@ SUMMARY_MARK: Final = "≡"
 LEFT_OUT: Final[frozenset[type]] = frozenset({HostConfirmed, PreferencesChanged})
 """Kinds of events without an entry, unless they are not proven: /who shows preferences."""
 
+RETURN: Final = 60.0
+"""Seconds after a restart of the host in which its members come back without a notice."""
+
 EXCERPT: Final = 80
 """Characters of a message that a notice about it repeats."""
 
@@ -91,11 +93,14 @@ class Earlier:
     def __init__(self) -> None:
         self.host = ""
         self.devices: dict[str, set[str]] = {}
-        self.restarts = Restarts()
+        """The terminals of each member who is here."""
         self.parked: dict[str, int] = {}
         """The messages of parked calls that have no answer yet."""
         self.kept: set[str] = set()
         """All calls that were ever parked."""
+        self._is_hosting = False
+        self._returning: set[str] = set()
+        self._since = 0.0
 
     def begin(self, state: RoomState) -> None:
         """Begin with a room as it is."""
@@ -103,16 +108,20 @@ class Earlier:
         self.devices = {each.name: set(each.terminals) for each in state.present()}
         self.parked = {call.id: call.message for call in state.parked.values()}
         self.kept = set(self.parked)
-        self.restarts.begin(state)
+        self._is_hosting = state.hosting
 
     def add(self, event: Event) -> None:
         match event.body:
             case HostStarted(host=host):
-                self.host = host
+                here = {name for name, devices in self.devices.items() if devices}
+                self._returning = here if self.is_restart(event) else set()
+                self.host, self._is_hosting, self._since = host, True, event.at
                 self.devices.clear()
             case RoomSuspended():
+                self._is_hosting = False
                 self.devices.clear()
             case MemberJoined(device=device):
+                self._returning.discard(event.by)
                 self.devices.setdefault(event.by, set()).add(device)
             case MemberLeft(name=name, device=device):
                 here = self.devices.get(name, set())
@@ -122,7 +131,17 @@ class Earlier:
                 self.kept.add(approval)
             case ApprovalResolved(approval=approval):
                 self.parked.pop(approval, None)
-        self.restarts.add(event)
+
+    def is_restart(self, event: Event) -> bool:
+        """Whether the same host begins again, without having suspended the room."""
+        body = event.body
+        is_same = isinstance(body, HostStarted) and body.host == self.host and not body.copied
+        return is_same and self._is_hosting
+
+    def is_return(self, event: Event) -> bool:
+        """Whether a member only comes back after a restart of the host's program: no news."""
+        is_soon = 0 <= event.at - self._since <= RETURN
+        return isinstance(event.body, MemberJoined) and event.by in self._returning and is_soon
 
     def moves(self, event: Event) -> tuple[Move, ...]:
         """Return who comes or goes with an event, at their only terminal."""
@@ -446,7 +465,7 @@ def resolution(resolved: ApprovalResolved, tool: str, by: str) -> tuple[str, Ton
 def _notice(event: Event, state: RoomState, earlier: Earlier) -> NoticeEntry | None:
     told, caution = event.told, caveat_of(event, state)
     before = earlier if told is event else Earlier()
-    if before.restarts.is_return(told) and not caution:
+    if before.is_return(told) and not caution:
         return None
     thread = changed_thread(event, state) if isinstance(told.body, ChangeBody) else None
     message = thread.seq if thread is not None else getattr(told.body, "message", 0)
@@ -501,6 +520,6 @@ def _announced(
             return "⚠", unreadable_line(told.seq, told.seq, why)
         case HostStarted(host=host) as started if before.host not in ("", host):
             return "◇", f"{visible_line(host)} hosts now{copied_from(started)}"
-        case HostStarted(host=host) if before.restarts.is_restart(told):
+        case HostStarted(host=host) if before.is_restart(told):
             return "◇", f"{visible_line(host)} is hosting again"
     return announcement(told, before.devices, thread.seq if thread is not None else 0)

@@ -44,9 +44,6 @@ from genie_core.storage.filenames import safe_name
 from genie_core.text.format import counted, duration, file_size, local_time
 from genie_core.text.safe import quoted_line, visible, visible_line
 
-RETURN: Final = 60.0
-"""Seconds after a restart of the host in which its members come back without a word."""
-
 # Changes to the room
 
 _MODERATED: Final[dict[Measure, str]] = {
@@ -129,47 +126,6 @@ def decided_by(event: Event) -> str:
         case MemberModerated(asked_by=asked_by) | ArgumentSharingChanged(asked_by=asked_by):
             return asked_by or event.by
     return event.by
-
-
-class Restarts:
-    """Tells who only comes back after the host's program was restarted, which is no news.
-
-    Call `add` with each event of the log, in order, after asking about it. `begin` tells who was
-    here before the first one.
-    """
-
-    def __init__(self) -> None:
-        self._host = ""
-        self._here: set[str] = set()
-        self._returning: set[str] = set()
-        self._since = 0.0
-
-    def begin(self, state: RoomState) -> None:
-        self._host = state.host if state.hosting else ""
-        self._here = {person.name for person in state.present()}
-
-    def is_restart(self, event: Event) -> bool:
-        """Whether the same host begins again, without having suspended the room."""
-        body = event.body
-        return isinstance(body, HostStarted) and body.host == self._host and not body.copied
-
-    def is_return(self, event: Event) -> bool:
-        """Whether a member only comes back after a restart."""
-        is_soon = 0 <= event.at - self._since <= RETURN
-        return isinstance(event.body, MemberJoined) and event.by in self._returning and is_soon
-
-    def add(self, event: Event) -> None:
-        match event.body:
-            case HostStarted(host=host):
-                self._returning = self._here if self.is_restart(event) else set()
-                self._host, self._since, self._here = host, event.at, set()
-            case RoomSuspended():
-                self._host, self._here = "", set()
-            case MemberJoined():
-                self._returning.discard(event.by)
-                self._here.add(event.by)
-            case MemberLeft(name=name):
-                self._here.discard(name)
 
 
 def private_reader(author: str, to: str) -> str:

@@ -28,7 +28,8 @@ from genie_core.room.view.entries import (
     UnsentEntry,
 )
 from genie_core.room.view.log import text_of
-from genie_core.room.view.wording import DELETED, PARKED_MARK, Code, blocks, waits_for
+from genie_core.room.view.reader import NO_REASON
+from genie_core.room.view.wording import DELETED, PARKED_MARK, Code, because, blocks, waits_for
 from genie_core.text.format import clock_time, duration, local_time
 from genie_core.text.safe import visible_line
 from genie_tui.terminal import TerminalSafe
@@ -356,12 +357,8 @@ class Painter:
             case Phase.DECIDING | Phase.WORKING if not self._progress.has_text(message):
                 lines += self._doing(self._progress.line(message))
             case Phase.IGNORED if self._reasons:
-                given = exchange.decision.reason if exchange.decision else None
-                why = (
-                    f"stayed silent: {visible_line(given)}"
-                    if given
-                    else "stayed silent, no reason given"
-                )
+                given = exchange.decision.reason if exchange.decision else ""
+                why = because("stayed silent", given or NO_REASON)
                 lines += self._remark("·", "muted", why)
             case Phase.UNHANDLED if self._reasons and exchange.is_private:
                 lines += self._remark("·", "muted", "stayed silent: no agent reads it")

@@ -41,7 +41,8 @@ from genie_core.room.view.entries import (
     Tone,
 )
 from genie_core.room.view.log import GROUPED, EntryLog
-from genie_core.room.view.wording import CUT, RETURN
+from genie_core.room.view.reader import RETURN
+from genie_core.room.view.wording import CUT
 from genie_tui.widgets.timeline.history_pages import known_events
 
 BOBS = "recovered from bob's copy"
