@@ -52,19 +52,19 @@ class LockHolder(msgspec.Struct, frozen=True):
         return _plain(self.name).strip() or self._process
 
     def __str__(self) -> str:
-        whose = f" of {_plain(self.name)}" if self.name else ""
-        elsewhere = self.machine not in ("", platform.node())
-        there = f" on {_plain(self.machine)}" if elsewhere else ""
-        return f"{self._process}{whose}{there}{self._since()}"
+        return f"{self._process}{self._named('of')}{self._since()}"
 
     @property
     def status(self) -> str:
         """Name the holder of an open session, and since when."""
-        whose = f" by {_plain(self.name)}" if self.name else ""
-        elsewhere = self.machine not in ("", platform.node())
-        there = f" on {_plain(self.machine)}" if elsewhere else ""
         since = self._since().removeprefix(",")
-        return f"open{whose}{there}{since}{f' (pid {self.pid})' if self.pid else ''}"
+        return f"open{self._named('by')}{since}{f' (pid {self.pid})' if self.pid else ''}"
+
+    def _named(self, word: str) -> str:
+        """Name the person after a word, and the machine if it is another one."""
+        whose = f" {word} {_plain(self.name)}" if self.name else ""
+        elsewhere = self.machine not in ("", platform.node())
+        return f"{whose} on {_plain(self.machine)}" if elsewhere else whose
 
     @property
     def _process(self) -> str:

@@ -82,16 +82,16 @@ def export_sessions(options: argparse.Namespace, locations: Locations, out: Text
 def _export(
     saved: "SavedSession", options: argparse.Namespace, choices: "Choices", out: TextIO
 ) -> None:
-    from genie_core.sessions.export.writer import write_file
+    from genie_core.sessions.export.writer import write_export
 
     form, attachments = _form(options), _with_attachments(options)
     path = folder_at(options.output)
     if _is_folder(options.output):
         path /= default_name(saved.id, form, attachments=attachments)
-    notes = write_file(
+    notes = write_export(
         saved,
-        form,
         path,
+        form,
         attachments=attachments,
         choices=choices,
         force=options.force,

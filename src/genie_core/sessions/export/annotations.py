@@ -8,7 +8,7 @@ from base64 import b64encode
 from bisect import bisect_right
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Final, Self
+from typing import Final
 
 import msgspec
 from msgspec.structs import replace
@@ -173,12 +173,6 @@ class Annotations:
 
     def close(self) -> None:
         self._store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def as_left(said: MessageEntry, change: Change | None) -> MessageEntry:

@@ -1,7 +1,7 @@
 """A session that is written to be read: its heading, its passages, and the notes about each."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -81,7 +81,7 @@ def open_transcript(
     """
     wrong = Labels.read(saved.folder).wrong
     signed &= choices.keeps_signatures
-    with saved.reader() as log, Annotations() as found:
+    with saved.reader() as log, closing(Annotations()) as found:
         outline = collect(_story(log, signed=signed), found, choices, wrong, page)
         state = log.state()
         hide = choices.hide([*state.people, *outline.names])

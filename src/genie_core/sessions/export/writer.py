@@ -50,29 +50,7 @@ class NoFolder(GenieError):
 def write_export(
     saved: SavedSession,
     path: Path,
-    *,
-    attachments: bool = False,
-    choices: Choices = EVERYTHING,
-    force: bool = False,
-) -> list[str]:
-    """Write a session to a file, in the format that its suffix names. Blocks.
-
-    A zip archive always has the attached files. Result and other errors as `write_file`.
-
-    Raises:
-        NoForm: the suffix names no format.
-    """
-    form = form_of(path.name)
-    if form is None:
-        raise NoForm(str(path))
-    attachments |= form is ExportFormat.LINES and path.suffix.lower() == ".zip"
-    return write_file(saved, form, path, attachments=attachments, choices=choices, force=force)
-
-
-def write_file(
-    saved: SavedSession,
-    form: AnyFormat,
-    path: Path,
+    form: AnyFormat | None = None,
     *,
     attachments: bool = False,
     choices: Choices = EVERYTHING,
@@ -80,11 +58,13 @@ def write_file(
 ) -> list[str]:
     """Write an export to a private file; returns notes for the person. Blocks.
 
+    Without a `form`, the suffix of the file names it, and a zip archive has the attached files.
     Attached files go into the archive of JSON lines, into a page, or into a folder beside a
-    Markdown file. HTML of many messages has its pages in a folder beside an index. Without `force` nothing is replaced; with it, an existing file stays until
-    everything is written.
+    Markdown file. HTML of many messages has its pages in a folder beside an index. Without `force`
+    nothing is replaced; with it, an existing file stays until everything is written.
 
     Raises:
+        NoForm: the suffix names no format.
         InTheWay: a file of that name exists.
         NoFolder: its folder is missing.
         NotExported: the format holds no files, or the room changed meanwhile.
@@ -92,6 +72,10 @@ def write_file(
         DamagedSession: the room can't be read.
         DiskFailure: something can't be read or written.
     """
+    if form is None:
+        attachments |= path.suffix.lower() == ".zip"
+        if (form := form_of(path.name)) is None:
+            raise NoForm(str(path))
     place: FileAddress = nowhere
     notes: list[str] = []
     with disk_access("write", path):
@@ -163,7 +147,7 @@ def write_to(
     place: FileAddress = nowhere,
     choices: Choices = EVERYTHING,
 ) -> list[str]:
-    """Write an export to an open file; errors and result as `write_file`.
+    """Write an export to an open file; errors and result as `write_export`.
 
     HTML is a single page. Errors of the target are `OSError`. `place` returns the addresses of
     attached files for Markdown.

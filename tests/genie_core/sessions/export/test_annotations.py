@@ -1,5 +1,7 @@
 """Decisions and approvals beside their messages."""
 
+from contextlib import closing
+
 from tests.genie_tui.widgets.room_log import START, RoomLog
 
 from genie_core.room.protocol.events import (
@@ -21,7 +23,7 @@ def notes(
     log: RoomLog, choices: Choices = EVERYTHING, wrong: frozenset[int] = frozenset()
 ) -> dict[int, list[Footnote]]:
     """The footnotes of all messages that have some."""
-    with Annotations() as found:
+    with closing(Annotations()) as found:
         collect(story(log.events), found, choices, wrong)
         return {message: found.notes_of(message) for message in found.noted()}
 

@@ -25,7 +25,7 @@ from genie_core.sessions.export.formats import (
     form_of,
 )
 from genie_core.sessions.export.importing import import_room
-from genie_core.sessions.export.writer import NoFolder, print_out, write_export, write_file
+from genie_core.sessions.export.writer import NoFolder, print_out, write_export
 from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.session import SavedSession
 from genie_core.storage.blobs import BLOBS_NAME, BlobStore
@@ -61,7 +61,7 @@ def test_every_form_is_written_for_its_owner_alone(
     saved: SavedSession, folder: Path, form: AnyFormat
 ) -> None:
     path = folder / default_name(saved.id, form, attachments=False)
-    assert write_file(saved, form, path) == []
+    assert write_export(saved, path, form) == []
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert form_of(path.name) == form
     assert names_in(folder) == [path.name]
@@ -74,9 +74,9 @@ def test_what_is_there_is_replaced_only_by_force(saved: SavedSession, folder: Pa
     path = folder / "room.md"
     path.write_text("of somebody")
     with pytest.raises(InTheWay, match="--force"):
-        write_file(saved, ExportFormat.MARKDOWN, path)
+        write_export(saved, path, ExportFormat.MARKDOWN)
     assert path.read_text() == "of somebody"
-    write_file(saved, ExportFormat.MARKDOWN, path, force=True)
+    write_export(saved, path, ExportFormat.MARKDOWN, force=True)
     assert path.read_text().startswith("# Standup")
     assert names_in(folder) == ["room.md"]
 
@@ -91,18 +91,18 @@ def test_a_full_disk_leaves_what_was_there(
     path.write_text("of somebody")
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(DiskFailure, match="free some space"):
-        write_file(saved, ExportFormat.MARKDOWN, path, force=True)
+        write_export(saved, path, ExportFormat.MARKDOWN, force=True)
     assert path.read_text() == "of somebody"
     assert names_in(folder) == ["room.md"]
 
 
 def test_no_folder_is_a_clear_error(saved: SavedSession, folder: Path) -> None:
     with pytest.raises(NoFolder, match=r"no folder .*none"):
-        write_file(saved, ExportFormat.HTML, folder / "none" / "room.html")
+        write_export(saved, folder / "none" / "room.html", ExportFormat.HTML)
 
 
 def test_a_device_is_written_to_as_it_is(saved: SavedSession) -> None:
-    write_file(saved, ExportFormat.LINES, Path(os.devnull), force=True)
+    write_export(saved, Path(os.devnull), ExportFormat.LINES, force=True)
     assert not Path(os.devnull).is_file()
 
 
@@ -110,7 +110,7 @@ def test_json_lines_with_files_are_an_archive_that_can_be_imported(
     saved: SavedSession, folder: Path
 ) -> None:
     path = folder / "room.zip"
-    assert write_file(saved, ExportFormat.LINES, path, attachments=True) == []
+    assert write_export(saved, path, ExportFormat.LINES, attachments=True) == []
     with path.open("rb") as source:
         imported = import_room(folder / "there", source, "room.zip")
     assert imported.saved.log_path.read_bytes() == log_bytes()
@@ -119,15 +119,15 @@ def test_json_lines_with_files_are_an_archive_that_can_be_imported(
 
 def test_markdown_has_its_files_beside_it(saved: SavedSession, folder: Path) -> None:
     path = folder / "room.md"
-    write_file(saved, ExportFormat.MARKDOWN, path, attachments=True)
+    write_export(saved, path, ExportFormat.MARKDOWN, attachments=True)
     (address,) = re.findall(r"\]\((.*)\)", path.read_text())
     assert (folder / address).read_bytes() == FILE
     assert stat.S_IMODE((folder / address).stat().st_mode) == 0o600
     path.unlink()
     with pytest.raises(InTheWay, match="room-files"):
-        write_file(saved, ExportFormat.MARKDOWN, path, attachments=True)
+        write_export(saved, path, ExportFormat.MARKDOWN, attachments=True)
     assert names_in(folder) == ["room-files"]
-    write_file(saved, ExportFormat.MARKDOWN, path, attachments=True, force=True)
+    write_export(saved, path, ExportFormat.MARKDOWN, attachments=True, force=True)
 
 
 def with_files(saved: SavedSession, *contents: bytes) -> None:
@@ -147,7 +147,7 @@ def with_files(saved: SavedSession, *contents: bytes) -> None:
 
 def test_no_name_of_a_file_leads_elsewhere(saved: SavedSession, folder: Path) -> None:
     with_files(saved, DRAWING, PICTURE)
-    write_file(saved, ExportFormat.MARKDOWN, folder / "room.md", attachments=True)
+    write_export(saved, folder / "room.md", ExportFormat.MARKDOWN, attachments=True)
     assert names_in(folder) == ["room-files", "room.md"]
     assert all(name.endswith("-a b(c).svg") for name in names_in(folder / "room-files"))
     addresses = re.findall(r"\]\((.*?)\)\n", (folder / "room.md").read_text())
@@ -160,7 +160,7 @@ def test_a_page_shows_pictures_and_offers_everything_else(
 ) -> None:
     """A drawing can hold a script, so it is nothing to be shown."""
     with_files(saved, DRAWING, PICTURE)
-    write_file(saved, ExportFormat.HTML, folder / "room.html", attachments=True)
+    write_export(saved, folder / "room.html", ExportFormat.HTML, attachments=True)
     page = (folder / "room.html").read_text()
     assert f'<img src="data:image/png;base64,{base64.b64encode(PICTURE).decode()}"' in page
     assert (
@@ -175,14 +175,14 @@ def test_files_that_are_not_here_are_told_of(
     saved: SavedSession, folder: Path, form: AnyFormat
 ) -> None:
     BlobStore(saved.folder / BLOBS_NAME).remove(DIGEST)
-    (note,) = write_file(saved, form, folder / "room", attachments=True)
+    (note,) = write_export(saved, folder / "room", form, attachments=True)
     assert "not stored here" in note
 
 
 @pytest.mark.parametrize("form", RECORDINGS)
 def test_a_recording_holds_no_files(saved: SavedSession, folder: Path, form: AnyFormat) -> None:
     with pytest.raises(NotExported, match="no attached files"):
-        write_file(saved, form, folder / "room.cast", attachments=True)
+        write_export(saved, folder / "room.cast", form, attachments=True)
     assert names_in(folder) == []
 
 
@@ -190,7 +190,7 @@ def test_a_recording_holds_no_files(saved: SavedSession, folder: Path, form: Any
 def test_what_is_printed_is_what_would_be_written(
     saved: SavedSession, folder: Path, form: AnyFormat
 ) -> None:
-    write_file(saved, form, folder / "room")
+    write_export(saved, folder / "room", form)
     out = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     print_out(saved, form, out)
     assert out.buffer.getvalue() == (folder / "room").read_bytes()
