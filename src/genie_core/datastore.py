@@ -15,7 +15,7 @@ from genie_core.storage.atomic import read_file, reason
 from genie_core.storage.disk import Disk
 from genie_core.storage.journal import decode_value, encode_line
 from genie_core.storage.legacy import earlier_name
-from genie_core.storage.session_lock import SessionLock
+from genie_core.storage.locks import SessionLock
 from genie_core.storage.store import Data, Sync, check_sync
 from genie_core.storage.worker import WorkerStore
 

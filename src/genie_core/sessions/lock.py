@@ -1,19 +1,16 @@
 """The lock on a session's folder, and the process that holds it.
 
-The system's lock decides; it ends with its process in any case. The file's content only describes
-the process to people.
+The file's content only describes the process to people.
 """
 
-import errno
 import fcntl
 import logging
 import math
 import os
 import platform
-import stat
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -21,6 +18,7 @@ from typing import Final
 import msgspec
 
 from genie_core.storage.errors import StorageError, disk_access
+from genie_core.storage.locks import locked, open_lock, try_lock
 
 LOCK_NAME: Final = "lock"
 
@@ -112,11 +110,13 @@ def holder(folder: Path) -> LockHolder | None:
     """
     with disk_access("look at the lock of", folder):
         try:
-            descriptor = _open(folder, os.O_RDONLY)
+            descriptor = open_lock(folder / LOCK_NAME, os.O_RDONLY)
         except FileNotFoundError:
             return None
         try:
-            return None if _lock(descriptor, fcntl.LOCK_SH) else _read(descriptor) or LockHolder()
+            if try_lock(descriptor, fcntl.LOCK_SH):
+                return None
+            return _read(descriptor) or LockHolder()
         finally:
             os.close(descriptor)
 
@@ -128,21 +128,14 @@ def in_turn(folder: Path) -> Iterator[None]:
     Raises:
         DiskFailure: the folder can't be locked.
     """
-    with disk_access("lock the folder", folder):
-        descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        except BaseException:
-            os.close(descriptor)
-            raise
-    try:
+    with ExitStack() as stack:
+        with disk_access("lock the folder", folder):
+            stack.enter_context(locked(os.open(folder, os.O_RDONLY | os.O_CLOEXEC)))
         yield
-    finally:
-        os.close(descriptor)
 
 
 def _locked(folder: Path, name: str) -> int:
-    descriptor = _open(folder, os.O_RDWR | os.O_CREAT)
+    descriptor = open_lock(folder / LOCK_NAME)
     try:
         _take(descriptor, folder)
         if left := _read(descriptor):
@@ -156,35 +149,17 @@ def _locked(folder: Path, name: str) -> int:
     return descriptor
 
 
-def _open(folder: Path, flags: int) -> int:
-    """Open the file, but no link and no pipe, which could block."""
-    flags |= os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    descriptor = os.open(folder / LOCK_NAME, flags, 0o600)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise OSError(errno.EINVAL, "Not a regular file")
-    return descriptor
-
-
 def _take(descriptor: int, folder: Path) -> None:
     """Take the lock; processes that only look hold it shared for a moment."""
     end, left = time.monotonic() + _PATIENCE, _TRIES
-    while not _lock(descriptor, fcntl.LOCK_EX):
-        if _lock(descriptor, fcntl.LOCK_SH):
+    while not try_lock(descriptor):
+        if try_lock(descriptor, fcntl.LOCK_SH):
             fcntl.flock(descriptor, fcntl.LOCK_UN)
         else:
             left -= 1  # a process holds it
         if not left or time.monotonic() > end:
             raise SessionInUse(folder.name, _read(descriptor) or LockHolder())
         time.sleep(_PAUSE)
-
-
-def _lock(descriptor: int, kind: int) -> bool:
-    try:
-        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _read(descriptor: int) -> LockHolder | None:

@@ -1,14 +1,13 @@
 """Files with secrets: readable by their owner only, and shared by processes under a lock."""
 
-import fcntl
 import logging
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 from genie_core.storage.atomic import make_private_folder, read_file, replace_file
+from genie_core.storage.locks import locked, open_lock
 
 logger = logging.getLogger(__name__)
 
@@ -50,12 +49,8 @@ def rewrite(path: Path, change: Callable[[bytes], bytes]) -> bytes:
 def holding(path: Path) -> Iterator[None]:
     """Lock a file against creation or rewriting by other processes; they wait."""
     make_private_folder(path.parent)
-    descriptor = os.open(path.parent / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    with locked(open_lock(path.parent / "lock")):
         yield
-    finally:
-        os.close(descriptor)
 
 
 def read_private(path: Path) -> bytes:

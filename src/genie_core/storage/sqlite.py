@@ -15,7 +15,7 @@ from genie_core.datastore import path_name
 from genie_core.errors import MissingKey, StateError
 from genie_core.runtime.tasks import settled
 from genie_core.storage.atomic import create_file, make_private_folder, reason
-from genie_core.storage.session_lock import SessionLock
+from genie_core.storage.locks import SessionLock
 from genie_core.storage.store import Data, Sync, check_sync, encoded
 from genie_core.storage.worker import Outcome, StoreWorker, WorkerStore
 

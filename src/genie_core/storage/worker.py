@@ -16,8 +16,8 @@ from typing import Any, Final, Generic, Protocol, Self, TypeAlias, TypeVar
 from genie_core.errors import StateError
 from genie_core.runtime.threads import in_thread
 from genie_core.storage.atomic import reason
+from genie_core.storage.locks import SessionLock
 from genie_core.storage.problems import Problems
-from genie_core.storage.session_lock import SessionLock
 
 log = logging.getLogger(__name__)
 
