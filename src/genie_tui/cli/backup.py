@@ -1,16 +1,14 @@
 """`genie-tui backup` and `restore`: all that is a person's in one file, and back."""
 
-import argparse
 import time
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, TextIO
 
 from genie_core.backup.errors import BackupError, NotRestorable
 from genie_core.backup.restoring import Restored, restore_backup
 from genie_core.backup.writing import write_backup
-from genie_core.settings.locations import Locations, folder_at, short_path
-from genie_core.settings.model import Settings, default_name
+from genie_core.settings.locations import folder_at, short_path
+from genie_core.settings.model import default_name
 from genie_core.storage.atomic import reason
 from genie_core.text.format import counted, file_size
 from genie_tui.cli.options import INPUT_HELP, CommandParser, add_settings
@@ -30,20 +28,19 @@ class PassphrasesDiffer(BackupError):
     template = "the two passphrases differ; nothing was written"
 
 
-def run_backup(
-    options: argparse.Namespace,
-    settings: Settings,
-    locations: Locations,
-    given: TextIO,
-    out: TextIO,
-    problems: TextIO,
-) -> int:
+def run_backup(call: CommandCall) -> int:
     """Write a backup; returns the exit code. Errors as `write_backup`, and `NoValue`."""
-    path = folder_at(options.file)
-    passphrase = ask_passphrase(given, twice=True)
-    secrets = _own_secrets(settings, locations)
-    report = write_backup(locations, secrets, passphrase, path, time.time(), force=options.force)
-    problems.writelines(f"genie-tui: {safe_line(note)}\n" for note in report.notes)
+    path, out = folder_at(call.options.file), call.stdout
+    passphrase = ask_passphrase(call.stdin, twice=True)
+    report = write_backup(
+        call.locations,
+        _own_secrets(call),
+        passphrase,
+        path,
+        time.time(),
+        force=call.options.force,
+    )
+    call.stderr.writelines(f"genie-tui: {safe_line(note)}\n" for note in report.notes)
     parts = (
         counted(report.sessions, "session"),
         counted(report.keys, "key"),
@@ -56,35 +53,28 @@ def run_backup(
     return 0
 
 
-def run_restore(
-    options: argparse.Namespace,
-    settings: Settings,
-    locations: Locations,
-    given: TextIO,
-    out: TextIO,
-    problems: TextIO,
-) -> int:
+def run_restore(call: CommandCall) -> int:
     """Restore a backup; returns the exit code. Errors as `restore_backup`, and `NoValue`."""
-    path = folder_at(options.file)
+    options, path = call.options, folder_at(call.options.file)
     try:
         source = path.open("rb")
     except OSError as error:
         raise NotRestorable(options.file, reason(error)) from error
     with source:
-        passphrase = ask_passphrase(given, twice=False)
-        secrets = _own_secrets(settings, locations)
+        passphrase = ask_passphrase(call.stdin, twice=False)
+        secrets = _own_secrets(call)
         done = restore_backup(
-            locations, secrets, passphrase, source, options.file, replace=options.replace
+            call.locations, secrets, passphrase, source, options.file, replace=options.replace
         )
-    problems.writelines(f"genie-tui: {safe_line(note)}\n" for note in done.notes)
-    out.writelines(f"{safe_line(line)}\n" for line in restored_lines(done))
+    call.stderr.writelines(f"genie-tui: {safe_line(note)}\n" for note in done.notes)
+    call.stdout.writelines(f"{safe_line(line)}\n" for line in restored_lines(done))
     return 0
 
 
-def _own_secrets(settings: Settings, locations: Locations) -> "OwnSecrets":
+def _own_secrets(call: CommandCall) -> "OwnSecrets":
     from genie_core.assistant.secrets import OwnSecrets
 
-    return OwnSecrets(settings.name or default_name(), locations.secrets)
+    return OwnSecrets(call.settings.name or default_name(), call.locations.secrets)
 
 
 def restored_lines(done: Restored) -> Iterator[str]:
@@ -117,7 +107,7 @@ def add_backup(command: CommandParser) -> None:
     _add_common(command)
     command.add_argument("file", metavar="FILE", help="where to")
     command.add_argument("--force", action="store_true", help="replace a file that is there")
-    command.set_defaults(run=partial(_run, run_backup))
+    command.set_defaults(run=run_backup)
 
 
 def add_restore(command: CommandParser) -> None:
@@ -128,14 +118,10 @@ def add_restore(command: CommandParser) -> None:
         action="store_true",
         help="replace what is here already, and keep it under another name",
     )
-    command.set_defaults(run=partial(_run, run_restore))
+    command.set_defaults(run=run_restore)
 
 
 def _add_common(command: CommandParser) -> None:
     command.used = frozenset({"name"})
     add_settings(command)
     command.epilog = INPUT_HELP
-
-
-def _run(run: Callable[..., int], call: CommandCall) -> int:
-    return run(call.options, call.settings, call.locations, call.stdin, call.stdout, call.stderr)

@@ -38,14 +38,7 @@ class _Numbered(msgspec.Struct):
     seq: int
 
 
-def run_replay(
-    options: argparse.Namespace,
-    source: SettingsSource,
-    locations: Locations,
-    env: Mapping[str, str],
-    out: TextIO,
-    problems: TextIO,
-) -> int:
+def run_replay(call: CommandCall) -> int:
     """Carry out the command; returns the exit code.
 
     Raises:
@@ -55,6 +48,7 @@ def run_replay(
         NotWatched: the screen can't show it, or only a part of it.
         BrokenPipeError: the reader of the output is gone.
     """
+    options, locations, out = call.options, call.locations, call.stdout
     if options.last is not None and options.last < options.first:
         raise NotWatched(f"nothing is from event {options.first:,} to {options.last:,}")
     id_ = find_id(locations.sessions, options.id)
@@ -66,15 +60,15 @@ def run_replay(
         from genie_core.assistant.config import DEFAULT_TEMPLATE
 
         what_if: WhatIf = command_extension("replay --reasoner")
-        usual = source.read().settings.template or DEFAULT_TEMPLATE
+        usual = call.settings.template or DEFAULT_TEMPLATE
         options.reasoner = options.reasoner or usual
-        return what_if(options, source, locations, env, out, problems)
+        return what_if(options, call.source, locations, call.env, out, call.stderr)
     if options.json:
         return write_raw(
-            locations.sessions / id_, options.first, options.last, out.buffer, problems
+            locations.sessions / id_, options.first, options.last, out.buffer, call.stderr
         )
     if options.print:
-        return write_text(locations.sessions, id_, options, out, problems)
+        return write_text(locations.sessions, id_, options, out, call.stderr)
     if options.first > 1 or options.last is not None:
         raise NotWatched("--from and --to go with --print or --json; --at begins at an event")
     if not out.isatty():
@@ -83,7 +77,7 @@ def run_replay(
     from genie_tui.cli.start import start
 
     opening = ReplayRoom(id_, options.at, speed=options.speed or 1.0)
-    return start(opening, source, locations, env)
+    return start(opening, call.source, locations, call.env)
 
 
 def find_id(sessions: Path, wanted: str) -> str:
@@ -235,11 +229,7 @@ def add_replay(command: CommandParser) -> None:
         metavar="SEQ",
         help="the last event written",
     )
-    command.set_defaults(run=_run)
-
-
-def _run(call: CommandCall) -> int:
-    return run_replay(call.options, call.source, call.locations, call.env, call.stdout, call.stderr)
+    command.set_defaults(run=run_replay)
 
 
 def _sequence_number(text: str) -> int:

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from typing import Final, TextIO
 
 from genie_core.errors import GenieError
-from genie_core.settings.locations import Locations
-from genie_core.settings.model import Settings, default_name
+from genie_core.settings.model import default_name
 from genie_tui.cli.options import CommandParser, add_settings, parts_of
 from genie_tui.cli.output import safe_line
 from genie_tui.plugins import CommandCall
@@ -18,17 +17,12 @@ class NoValue(GenieError):
     """The value of a secret was not given, or not in a way that keeps it to oneself."""
 
 
-def run_secrets(
-    options: argparse.Namespace,
-    settings: Settings,
-    locations: Locations,
-    given: TextIO,
-    out: TextIO,
-) -> int:
+def run_secrets(call: CommandCall) -> int:
     """Run a secrets command; returns the exit code. Errors as `OwnSecrets`, and `NoValue`."""
     from genie_core.assistant import secrets as own
 
-    secrets = own.OwnSecrets(settings.name or default_name(), locations.secrets)
+    options, given, out = call.options, call.stdin, call.stdout
+    secrets = own.OwnSecrets(call.settings.name or default_name(), call.locations.secrets)
     match options.part:
         case "set":
             if options.surplus:
@@ -103,14 +97,10 @@ def ask_secret(name: str) -> str:
 def add_secrets(command: CommandParser) -> None:
     command.used = frozenset()
     add_settings(command)
-    command.set_defaults(run=_run, part="list")
+    command.set_defaults(run=run_secrets, part="list")
     added = parts_of(command)
     keep = added("set", "keep a value; it is asked for, or read from standard input")
     keep.add_argument("secret", metavar="NAME", help="for example OPENAI_API_KEY")
     keep.add_argument("surplus", nargs="*", help=argparse.SUPPRESS)
     added("list", "print the names, never a value")
     added("delete", "forget a value").add_argument("secret", metavar="NAME")
-
-
-def _run(call: CommandCall) -> int:
-    return run_secrets(call.options, call.settings, call.locations, call.stdin, call.stdout)

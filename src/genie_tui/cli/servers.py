@@ -1,14 +1,12 @@
 """`genie-tui servers`: list the tool servers, log in at one by OAuth, and log out."""
 
-import argparse
 import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
 
 from genie_core.errors import GenieError
-from genie_core.settings.locations import Locations
-from genie_core.settings.model import Settings, assistant_config, default_name
+from genie_core.settings.model import assistant_config, default_name
 from genie_tui.cli.options import CommandParser, add_settings, parts_of
 from genie_tui.cli.output import safe_line
 from genie_tui.plugins import CommandCall
@@ -22,13 +20,7 @@ class NoSuchServer(GenieError):
     """There is no tool server with that name, or it takes no login."""
 
 
-def run_servers(
-    options: argparse.Namespace,
-    settings: Settings,
-    locations: Locations,
-    env: Mapping[str, str],
-    out: TextIO,
-) -> int:
+def run_servers(call: CommandCall) -> int:
     """Run a servers command; returns the exit code.
 
     Raises `NoSuchServer`, and as `ready_to_start`, `log_in` and `OwnSecrets`.
@@ -36,12 +28,13 @@ def run_servers(
     from genie_core.assistant.secrets import OwnSecrets
     from genie_core.assistant.usable import servers_of
 
-    person = settings.name or default_name()
-    file = servers_of(assistant_config(settings, locations))
+    options, settings, out = call.options, call.settings, call.stdout
+    file = servers_of(assistant_config(settings, call.locations))
     servers = file.servers
-    secrets = OwnSecrets(person, locations.secrets, env=env)
+    person = settings.name or default_name()
+    secrets = OwnSecrets(person, call.locations.secrets, env=call.env)
     if options.part == "list":
-        _list(servers, secrets, env, out)
+        _list(servers, secrets, call.env, out)
         out.writelines(f"{safe_line(str(each))}\n" for each in file.problems)
         return 0
     spec = _one_with_login(servers, options.server)
@@ -123,7 +116,7 @@ def _log_out(spec: "ServerSpec", secrets: "OwnSecrets", out: TextIO) -> None:
 def add_servers(command: CommandParser) -> None:
     command.used = frozenset()
     add_settings(command)
-    command.set_defaults(run=_run, part="list")
+    command.set_defaults(run=run_servers, part="list")
     added = parts_of(command)
     added("list", "print the names, and where you are logged in")
     login = added("login", "log in at a server on HTTP that wants it (OAuth)")
@@ -135,7 +128,3 @@ def add_servers(command: CommandParser) -> None:
         help="only print the address at which to log in",
     )
     added("logout", "forget a login").add_argument("server", metavar="NAME")
-
-
-def _run(call: CommandCall) -> int:
-    return run_servers(call.options, call.settings, call.locations, call.env, call.stdout)

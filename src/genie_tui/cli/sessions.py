@@ -29,8 +29,8 @@ from genie_core.sessions.search.query import FIELDS
 from genie_core.sessions.session import SavedSession
 from genie_core.sessions.transcript import last_spoken
 from genie_core.sessions.trash import trash
-from genie_core.settings.locations import Locations, folder_at, short_path
-from genie_core.settings.model import Settings, default_name
+from genie_core.settings.locations import folder_at, short_path
+from genie_core.settings.model import default_name
 from genie_core.storage.errors import StorageError
 from genie_core.text.format import ago, counted, file_size, local_time
 from genie_tui.cli.export import add_export, add_import, export_sessions, import_session
@@ -89,21 +89,14 @@ class NoTitle(GenieError):
 class Sessions:
     """The saved rooms, and input and output for the parts of the command."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        locations: Locations,
-        given: TextIO,
-        out: TextIO,
-        problems: TextIO,
-    ) -> None:
-        self.settings: Final = settings
-        self.locations: Final = locations
-        self.catalog: Final = Catalog(locations.sessions)
-        self.limits: Final = RetentionLimits(**msgspec.structs.asdict(settings.retention))
-        self.given: Final = given
-        self.out: Final = out
-        self._problems: Final = problems
+    def __init__(self, call: CommandCall) -> None:
+        self.settings: Final = call.settings
+        self.locations: Final = call.locations
+        self.catalog: Final = Catalog(call.locations.sessions)
+        self.limits: Final = RetentionLimits(**msgspec.structs.asdict(self.settings.retention))
+        self.given: Final = call.stdin
+        self.out: Final = call.stdout
+        self._problems: Final = call.stderr
 
     def tell(self, text: str) -> None:
         self.out.write(f"{safe_line(text)}\n")
@@ -625,18 +618,11 @@ _PARTS: Final[dict[str, Part]] = {
 }
 
 
-def run_sessions(
-    options: argparse.Namespace,
-    settings: Settings,
-    locations: Locations,
-    given: TextIO,
-    out: TextIO,
-    problems: TextIO,
-) -> int:
+def run_sessions(call: CommandCall) -> int:
     """Run a sessions command; returns the exit code. Errors are `GenieError`s of the parts."""
     # The parts write their own messages; other lines would stand between theirs.
     logging.getLogger("genie_core").addHandler(logging.NullHandler())
-    return _PARTS[options.part](options, Sessions(settings, locations, given, out, problems))
+    return _PARTS[call.options.part](call.options, Sessions(call))
 
 
 _LANGUAGE: Final = """\
@@ -661,7 +647,7 @@ def add_sessions(command: CommandParser) -> None:
     command.used = frozenset({"retention"})
     add_settings(command)
     _add_list_options(command, "activity", [], json=False)
-    command.set_defaults(run=_run, part="list")
+    command.set_defaults(run=run_sessions, part="list")
     add = parts_of(command)
     unset = argparse.SUPPRESS  # as in add_settings
     _add_list_options(add("list", "list all sessions, the latest first"), unset, unset, json=unset)
@@ -748,9 +734,3 @@ def _add_list_options(
         "--tag", action="append", default=tags, metavar="TAG", help="only those with this tag"
     )
     parser.add_argument("--json", action="store_true", default=json, help="as JSON")
-
-
-def _run(call: CommandCall) -> int:
-    return run_sessions(
-        call.options, call.settings, call.locations, call.stdin, call.stdout, call.stderr
-    )

@@ -8,10 +8,11 @@ from tests.genie_core.sessions.recorded import Recorded
 
 from genie_core.backup.errors import NotRestorable, WeakPassphrase, WrongPassphrase
 from genie_core.room.open.identities import identity_of_person
+from genie_core.settings.load import SettingsSource
 from genie_core.settings.locations import Locations
-from genie_core.settings.model import Settings
 from genie_tui.cli.backup import READABLE, PassphrasesDiffer, run_backup, run_restore
 from genie_tui.cli.commands import parse
+from genie_tui.plugins import CommandCall
 
 pytestmark = pytest.mark.usefixtures("_no_keyring")
 
@@ -41,7 +42,8 @@ class Shell:
         out, problems = io.StringIO(), io.StringIO()
         given = given or io.StringIO("correct horse battery\n")
         try:
-            return run(options, Settings(name="ann"), locations, given, out, problems)
+            source = SettingsSource(locations.settings_file, {"GENIE_NAME": "ann"})
+            return run(CommandCall(options, source, locations, {}, given, out, problems))
         finally:
             self.out, self.problems = out.getvalue(), problems.getvalue()
 

@@ -1,6 +1,5 @@
 """`genie-tui say`: post a message, and print the answer if it is waited for."""
 
-import argparse
 import asyncio
 from functools import partial
 from typing import Final
@@ -14,8 +13,6 @@ from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.state.thread import ToolApproval
 from genie_core.room.view.approvals import arguments_line
 from genie_core.room.view.wording import caveat, short_error
-from genie_core.settings.load import SettingsSource
-from genie_core.settings.locations import Locations
 from genie_core.text.safe import visible, visible_line
 from genie_tui.cli.options import ROOM_HELP, CommandParser, add_settings
 from genie_tui.cli.plain.visit import Visit, complain, visit_room
@@ -40,11 +37,12 @@ class Unanswered(GenieError):
     """A message was recorded, and no answer came."""
 
 
-def run_say(options: argparse.Namespace, source: SettingsSource, locations: Locations) -> int:
+def run_say(call: CommandCall) -> int:
     """Post a message and leave; with `answer`, print the answer first."""
+    options = call.options
     opening = JoinRoom(options.room, guest=True)
     work = partial(say, text=" ".join(options.text), answer=options.answer)
-    return visit_room(opening, source, locations, work, signal_succeeds=False)
+    return visit_room(opening, call.source, call.locations, work, signal_succeeds=False)
 
 
 async def say(visit: Visit, text: str, answer: float = 0.0) -> int:
@@ -143,8 +141,4 @@ def add_say(command: CommandParser) -> None:
         help="wait for the answer and print it (default: up to 120)",
     )
     command.epilog = _SAY_CODES
-    command.set_defaults(run=_run)
-
-
-def _run(call: CommandCall) -> int:
-    return run_say(call.options, call.source, call.locations)
+    command.set_defaults(run=run_say)

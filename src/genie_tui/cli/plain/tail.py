@@ -1,6 +1,5 @@
 """`genie-tui tail`: print the events of a room."""
 
-import argparse
 from functools import partial
 from typing import Final
 
@@ -9,18 +8,17 @@ from genie_core.room.client.model import ConnectionState, ConnectionStatus
 from genie_core.room.open.requests import JoinRoom
 from genie_core.room.view.reader import Earlier
 from genie_core.room.view.wording import because
-from genie_core.settings.load import SettingsSource
-from genie_core.settings.locations import Locations
 from genie_tui.cli.options import ROOM_HELP, CommandParser, add_settings
 from genie_tui.cli.plain.lines import entries_of, json_of, last_entries
 from genie_tui.cli.plain.visit import Visit, complain, visit_room
 from genie_tui.plugins import CommandCall
 
 
-def run_tail(options: argparse.Namespace, source: SettingsSource, locations: Locations) -> int:
+def run_tail(call: CommandCall) -> int:
     """Print the events of a room until the connection ends or a signal arrives."""
-    work = partial(tail, last=options.last, as_json=options.json)
-    return visit_room(JoinRoom(options.room, guest=True), source, locations, work)
+    work = partial(tail, last=call.options.last, as_json=call.options.json)
+    opening = JoinRoom(call.options.room, guest=True)
+    return visit_room(opening, call.source, call.locations, work)
 
 
 async def tail(visit: Visit, last: int = 20, *, as_json: bool = False) -> int:
@@ -69,8 +67,4 @@ def add_tail(command: CommandParser) -> None:
         help="begin with the last N entries (default: 20)",
     )
     command.epilog = _TAIL_CODES
-    command.set_defaults(run=_run)
-
-
-def _run(call: CommandCall) -> int:
-    return run_tail(call.options, call.source, call.locations)
+    command.set_defaults(run=run_tail)
