@@ -29,10 +29,8 @@ from genie_core.settings.locations import Locations, folder_at
 from genie_core.settings.schema import fields_of
 
 KEY_NAMES: Final = {
-    "base_url": "api_key_env",
-    "reasoner_base_url": "reasoner_api_key_env",
-    "fallback_base_url": "fallback_api_key_env",
-    "summary_base_url": "summary_api_key_env",
+    f"{model}base_url": f"{model}api_key_env"
+    for model in ("", "reasoner_", "fallback_", "summary_")
 }
 """The setting that names the key of each address setting."""
 

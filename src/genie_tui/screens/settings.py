@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from textual import events, on, work
@@ -111,9 +111,6 @@ _EFFORT: Final = (
     ("none", "none: don't think"),
     *((each, each) for each in ("minimal", "low", "medium", "high", "xhigh", "max")),
 )
-_NUMBERS: Final = ("temperature", "max_tokens")
-"""Fields whose value is a number in the file."""
-
 _SWITCH: Final = (("true", "on"), ("false", "off"))
 _DESKTOP: Final = (
     ("none", "off"),
@@ -213,7 +210,7 @@ class SettingsForm:
                     runtime=settings.runtime,
                 )
             case "temperature" | "max_tokens" if value:
-                _number(name, value)
+                _typed(name, value)
             case "template":
                 return replace(bare, template=value or DEFAULT_TEMPLATE)
             case "workspace" if value:
@@ -255,12 +252,13 @@ def value_of(name: str, settings: Settings) -> str:
             return settings.template or DEFAULT_TEMPLATE
         case "theme":
             return settings.theme or DARK.name
-        case "bell" | "window_title":
-            return "true" if getattr(settings, name) else "false"
-        case "temperature":
-            return "" if settings.temperature is None else f"{settings.temperature:g}"
-        case _:
-            return str(getattr(settings, name) or "")
+    match getattr(settings, name):
+        case bool(value):
+            return "true" if value else "false"
+        case float(value):
+            return f"{value:g}"
+        case value:
+            return str(value or "")
 
 
 def origin_of(field: Field, reading: LoadedSettings) -> Origin:
@@ -274,22 +272,18 @@ def change_to(name: str, value: str, *, there: bool) -> Change | None:
     """Return the file's change for a field; an empty value removes it."""
     if name == "approvals":
         return partial(ask_about_reads, ask=value == ASK_ALL)
-    if name in ("bell", "window_title"):
-        return partial(put, key=(name,), value=value == "true")
     if value:
-        typed = _number(name, value) if name in _NUMBERS else value
-        return partial(put, key=(name,), value=typed)
+        return partial(put, key=(name,), value=_typed(name, value))
     return partial(remove, key=(name,)) if there else None
 
 
-def _number(name: str, value: str) -> float:
-    """Parse a field's number. Raises `SettingsError`."""
+def _typed(name: str, value: str) -> Any:
+    """Parse a field's value. Raises `SettingsError`."""
     hint = type_at(Settings, (name,))
     try:
-        number: float = read_value(hint, value)
+        return read_value(hint, value)
     except msgspec.ValidationError as error:
         raise SettingsError(wrong((name,), value, hint, error)) from error
-    return number
 
 
 def _agents(settings: Settings, path: str) -> Choices:

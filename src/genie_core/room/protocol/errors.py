@@ -105,9 +105,9 @@ class FrameError(RoomError):
 class RoomRefused(RoomError):
     """The room refused a participant for good; retrying is useless."""
 
-    def __init__(self, code: Refusal, text: str) -> None:
-        super().__init__(text)
-        self.code: Refusal = code
+    template = "{text}"
+    code: Refusal
+    text: str
 
 
 class ConnectionLost(RoomError):
@@ -242,10 +242,8 @@ class NoSuchFile(RoomError):
 class NoEngine(RoomError):
     """An engine was needed that is not there."""
 
-    def __init__(
-        self, why: str = "your engine is not loaded here, so there is nothing to change"
-    ) -> None:
-        super().__init__(why)
+    template = "{why}"
+    why: str = "your engine is not loaded here, so there is nothing to change"
 
 
 class InvalidAddress(RoomError):
