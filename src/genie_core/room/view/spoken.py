@@ -9,38 +9,16 @@ import msgspec
 
 from genie_core.room.protocol.events import (
     AnswerPosted,
-    ApprovalRequested,
-    ApprovalResolved,
-    ArgumentSharingChanged,
-    DecisionMade,
-    EngineChanged,
     Event,
     FileRef,
-    HeirsChanged,
-    HostConfirmed,
-    HostStarted,
-    MemberJoined,
-    MemberLeft,
-    MemberModerated,
-    MessageDeleted,
-    MessageEdited,
-    PreferencesChanged,
     Quote,
-    ReactionChanged,
-    RoomCreated,
-    RoomSuspended,
     RunCancelled,
     RunFailed,
-    UnreadableEvent,
 )
 from genie_core.room.state.room_state import AGENT
+from genie_core.room.view.kinds import ABOUT_ROOM, CHANGES, STEPS
 
-LEFT_OUT: Final[frozenset[type]] = frozenset(
-    {RoomCreated, HostStarted, RoomSuspended, HeirsChanged, HostConfirmed, ArgumentSharingChanged}
-    | {MemberJoined, MemberLeft, MemberModerated, EngineChanged, PreferencesChanged}
-    | {MessageEdited, MessageDeleted, ReactionChanged, UnreadableEvent}
-    | {DecisionMade, ApprovalRequested, ApprovalResolved}
-)
+LEFT_OUT: Final = ABOUT_ROOM | CHANGES | STEPS
 """Kinds of events without words of their own."""
 
 

@@ -10,27 +10,14 @@ from msgspec.structs import replace
 from genie_core.room.protocol.events import (
     ApprovalRequested,
     ApprovalResolved,
-    ArgumentSharingChanged,
     DecisionMade,
-    EngineChanged,
     Event,
-    HeirsChanged,
-    HostConfirmed,
-    HostStarted,
-    MemberJoined,
-    MemberLeft,
-    MemberModerated,
-    MessageDeleted,
     MessageEdited,
-    PreferencesChanged,
-    ReactionChanged,
-    RoomCreated,
-    RoomSuspended,
     RunCancelled,
     RunFailed,
-    UnreadableEvent,
 )
 from genie_core.room.state.room_state import AGENT
+from genie_core.room.view.kinds import ABOUT_ROOM, CHANGES
 from genie_core.room.view.spoken import Spoken, spoken_in
 from genie_core.sessions.changes import Changes
 from genie_core.sessions.search.folding import one_line
@@ -44,11 +31,7 @@ MOST_ARGUMENT_CHARS: Final = 4_000
 """Only this much of a tool's arguments is searched."""
 
 
-LEFT_OUT: Final[frozenset[type]] = frozenset(
-    {RoomCreated, HostStarted, RoomSuspended, HeirsChanged, HostConfirmed, ArgumentSharingChanged}
-    | {MemberJoined, MemberLeft, MemberModerated, EngineChanged, PreferencesChanged}
-    | {MessageEdited, MessageDeleted, ReactionChanged, UnreadableEvent, ApprovalResolved}
-)
+LEFT_OUT: Final = ABOUT_ROOM | CHANGES | {ApprovalResolved}
 """Kinds of events without a document; the one that they change shows edits and outcomes."""
 
 

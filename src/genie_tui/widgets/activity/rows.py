@@ -12,28 +12,13 @@ from genie_core.room.protocol.events import (
     AnswerPosted,
     ApprovalRequested,
     ApprovalResolved,
-    ArgumentSharingChanged,
     DecisionMade,
-    EngineChanged,
     Event,
-    HeirsChanged,
-    HostConfirmed,
-    HostStarted,
-    MemberJoined,
-    MemberLeft,
-    MemberModerated,
-    MessageDeleted,
-    MessageEdited,
     MessagePosted,
-    PreferencesChanged,
-    ReactionChanged,
     RecoveredEvent,
-    RoomCreated,
-    RoomSuspended,
     RunBody,
     RunCancelled,
     RunFailed,
-    UnreadableEvent,
 )
 from genie_core.room.view.agents import agent_path
 from genie_core.room.view.approvals import (
@@ -42,6 +27,7 @@ from genie_core.room.view.approvals import (
 )
 from genie_core.room.view.costs import short_cost, spent_tree
 from genie_core.room.view.entries import Tone
+from genie_core.room.view.kinds import ABOUT_ROOM, CHANGES
 from genie_core.room.view.reader import decision_entry, end_entry, request_entry, resolution
 from genie_core.room.view.wording import (
     event_fields,
@@ -50,11 +36,7 @@ from genie_core.text.format import clock_time, duration
 from genie_core.text.query import question_in
 from genie_core.text.safe import quoted_line, visible, visible_line
 
-LEFT_OUT: Final[frozenset[type]] = frozenset(
-    {RoomCreated, HostStarted, RoomSuspended, HeirsChanged, HostConfirmed, ArgumentSharingChanged}
-    | {MemberJoined, MemberLeft, MemberModerated, EngineChanged, PreferencesChanged}
-    | {MessageEdited, MessageDeleted, ReactionChanged, RecoveredEvent, UnreadableEvent}
-)
+LEFT_OUT: Final = ABOUT_ROOM | CHANGES | {RecoveredEvent}
 """Kinds of events that are no work of agents."""
 
 MOST_ROWS: Final = 2_000

@@ -24,26 +24,19 @@ from genie_core.message import SYSTEM
 from genie_core.room.client.model import Answer
 from genie_core.room.engine.effects import ToolEffects
 from genie_core.room.protocol.events import (
-    ApprovalRequested,
     ApprovalResolved,
-    ArgumentSharingChanged,
-    DecisionMade,
-    EngineChanged,
     Event,
-    HeirsChanged,
-    HostConfirmed,
-    MemberJoined,
-    MemberLeft,
-    PreferencesChanged,
-    RoomCreated,
+    HostStarted,
+    MemberModerated,
+    RoomSuspended,
     RunCancelled,
     RunFailed,
-    UnreadableEvent,
 )
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread, Phase, ToolApproval
 from genie_core.room.view.agents import agent_path
 from genie_core.room.view.approvals import arguments_line, plain_arguments, risk_of
+from genie_core.room.view.kinds import ABOUT_ROOM, STEPS
 from genie_core.room.view.plain import plain_text
 from genie_core.room.view.reader import entry_of, resolution, run_of
 from genie_core.room.view.spoken import spoken_in
@@ -83,11 +76,7 @@ _PICTURE: Final = re.compile(r"!(?=\[)|<(?=img)", re.IGNORECASE)
 # -- text
 
 
-LEFT_OUT: Final[frozenset[type]] = frozenset(
-    {RoomCreated, HeirsChanged, HostConfirmed, MemberJoined, MemberLeft, EngineChanged}
-    | {PreferencesChanged, ArgumentSharingChanged, UnreadableEvent}
-    | {DecisionMade, ApprovalRequested, ApprovalResolved}
-)
+LEFT_OUT: Final = ABOUT_ROOM - {HostStarted, RoomSuspended, MemberModerated} | STEPS
 """Kinds of events without a line: steps of a run are thoughts and tool calls."""
 
 

@@ -8,29 +8,15 @@ import msgspec
 
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.events import (
-    ApprovalRequested,
-    ApprovalResolved,
-    ArgumentSharingChanged,
     ChangeBody,
-    DecisionMade,
-    EngineChanged,
     Event,
     FileRef,
-    HeirsChanged,
-    HostConfirmed,
-    HostStarted,
-    MemberJoined,
-    MemberLeft,
-    MemberModerated,
-    PreferencesChanged,
     Quote,
-    RoomCreated,
-    RoomSuspended,
-    UnreadableEvent,
 )
 from genie_core.room.state.members import Person
 from genie_core.room.state.room_state import AGENT, RoomState
 from genie_core.room.view.entries import AnswerEntry, MessageEntry, NoticeEntry, Reactions
+from genie_core.room.view.kinds import ABOUT_ROOM, STEPS
 from genie_core.room.view.reader import entry_of
 from genie_core.room.view.spoken import spoken_in
 from genie_core.room.view.wording import DELETED
@@ -113,11 +99,7 @@ class Member(msgspec.Struct, frozen=True, omit_defaults=True):
     muted: bool = False
 
 
-LEFT_OUT: Final[frozenset[type]] = frozenset(
-    {RoomCreated, HostStarted, RoomSuspended, HeirsChanged, HostConfirmed, EngineChanged}
-    | {MemberJoined, MemberLeft, MemberModerated, PreferencesChanged, ArgumentSharingChanged}
-    | {DecisionMade, ApprovalRequested, ApprovalResolved, UnreadableEvent}
-)
+LEFT_OUT: Final = ABOUT_ROOM | STEPS
 """Kinds of events that are no lines: `who` tells of members, and runs are their owners' affair."""
 
 
