@@ -108,3 +108,9 @@ def test_fields_and_text_survive_pickling() -> None:
 
 def test_braces_in_a_value_stay_as_they_are() -> None:
     assert str(errors.InvalidMessage("{reason} {x}")) == "message refused: {reason} {x}"
+
+
+@pytest.mark.parametrize("values", [(), ("a", "b")], ids=["missing", "surplus"])
+def test_error_needs_all_its_fields(values: tuple[str, ...]) -> None:
+    with pytest.raises(TypeError, match=r"InvalidMessage\(reason\)"):
+        errors.InvalidMessage(*values)

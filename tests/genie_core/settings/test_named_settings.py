@@ -29,7 +29,7 @@ OF_OTHERS = {"synchronous_standby_names"}  # settings of PostgreSQL
 QUOTED = re.compile(r"['`]([a-z]\w*(?:\.\w+)*)(?: = [^'`]*)?['`]")
 GIVEN = re.compile(r"(?<![\w$?@-])([a-z]\w*) = ")
 CODE = re.compile(
-    r"^value = $|\b(?:import|SELECT|UPDATE|DELETE|PRAGMA|INSERT|WHERE|select|PART|CREATE)\b"
+    r"^value = $|= \?|\b(?:import|SELECT|UPDATE|DELETE|PRAGMA|INSERT|WHERE|select|PART|CREATE)\b"
 )
 
 
