@@ -136,7 +136,7 @@ class GenieError(Exception):
         given = {**dict(zip(self._names, values, strict=False)), **named}
         for name, value in given.items():
             setattr(self, name, value)
-        surplus = self._names and len(values) > len(self._names) or given.keys() - {*self._names}
+        surplus = (self._names and len(values) > len(self._names)) or given.keys() - {*self._names}
         if surplus or not all(hasattr(self, name) for name in self._names):
             raise TypeError(f"{type(self).__name__}({', '.join(self._names)}) was given {given}")
         super().__init__(*[getattr(self, name) for name in self._names] or values)
