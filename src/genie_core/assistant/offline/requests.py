@@ -112,8 +112,8 @@ def _match(table: _Table, text: str) -> PlannedCall | None:
     request = _ENDING.sub("", _OPENING.sub("", text.strip(), count=1))
     for tool, pattern in table:
         if found := pattern.fullmatch(request):
-            groups = found.groupdict().items()
-            args = {name: _argument(name, value) for name, value in groups if value}
+            groups = sorted(found.groupdict().items(), key=lambda group: group[0] == "content")
+            args = {name: _argument(name, value) for name, value in groups if value}  # path first
             if "first_line" in args:
                 args.setdefault("last_line", args["first_line"])
             if tool != "calculate" or _is_calculation(args["expression"]):
