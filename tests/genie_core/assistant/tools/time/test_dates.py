@@ -70,7 +70,10 @@ async def test_days_are_counted(start: str, end: str, said: str) -> None:
     [
         ("2024-02-29", "29 February 2024 was a Thursday (week 9)."),
         ("today", "3 March 2026 is a Tuesday (week 10)."),
-        ("25 December", "25 December 2026 will be a Friday (week 52)."),
+        ("christmas", "25 December 2026 will be a Friday (week 52)."),
+        ("next friday", "6 March 2026 will be a Friday (week 10)."),
+        ("in 3 weeks", "24 March 2026 will be a Tuesday (week 13)."),
+        ("24.12.2026", "24 December 2026 will be a Thursday (week 52)."),
     ],
 )
 async def test_weekdays(day: str, said: str) -> None:
