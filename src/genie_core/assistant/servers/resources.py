@@ -1,6 +1,6 @@
 """A server's resources as two tools of its own: one lists them, the other reads one."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from fastmcp import Client
@@ -17,6 +17,9 @@ LIST: Final = "list_resources"
 READ: Final = "read_resource"
 MOST_RESOURCES: Final = 500
 """Resources in a list, and templates."""
+
+MOST_PAGES: Final = 20
+"""Pages of a list that are requested; a server may have more of them without end."""
 
 _LONGEST_ABOUT: Final = 300
 
@@ -43,12 +46,25 @@ async def use_resources(client: Client[Any], tool: str, arguments: Mapping[str, 
     if tool == READ:
         result = await client.read_resource_mcp(str(arguments.get("uri", "")))
         return cut("\n\n".join(map(_content, result.contents))) or "The resource is empty."
-    listed: list[Resource | ResourceTemplate] = [*await client.list_resources()]
-    listed += await client.list_resource_templates()
+    listed: list[Resource | ResourceTemplate] = []
+    async for page in _pages(client.list_resources_mcp):
+        listed += page.resources
+    async for page in _pages(client.list_resource_templates_mcp):
+        listed += page.resource_templates
     lines = list(_lines(listed[:MOST_RESOURCES]))
     if len(listed) > MOST_RESOURCES:
         lines.append(f"… and {len(listed) - MOST_RESOURCES:,} more")
     return cut("\n".join(lines)) or "The server has no resources at the moment."
+
+
+async def _pages(request: Callable[..., Awaitable[Any]]) -> AsyncIterator[Any]:
+    """Request the pages of a list up to a limit, at which fastmcp's own lists only fail."""
+    cursor = None
+    for _ in range(MOST_PAGES):
+        page = await request(cursor=cursor)
+        yield page
+        if (cursor := page.next_cursor) is None:
+            return
 
 
 def _lines(listed: Sequence[Resource | ResourceTemplate]) -> Iterator[str]:

@@ -47,15 +47,20 @@ def child(*, session: bool = False) -> int:
     return started.pid
 
 
-def result_of(method: str, params: dict[str, Any]) -> Any:
+def result_of(method: str, params: dict[str, Any], modes: set[str]) -> Any:
     match method:
         case "initialize":
             about = {"name": "odd", "version": "1"}
             return {
                 "protocolVersion": params["protocolVersion"],
-                "capabilities": {"tools": {}},
+                "capabilities": {"tools": {}} | ({"resources": {}} if "endless" in modes else {}),
                 "serverInfo": about,
             }
+        case "resources/list" | "resources/templates/list" if "endless" in modes:
+            page = int(params.get("cursor", 0)) + 1
+            kind = "resources" if method == "resources/list" else "resourceTemplates"
+            listed = [{"uri": f"plot://{page}", "name": "plot", "uriTemplate": "plot://{a}"}]
+            return {kind: listed, "nextCursor": str(page)}
         case "tools/list":
             return {"tools": TOOLS, "nextCursor": None}
         case "tools/call":
@@ -80,7 +85,7 @@ def main(pids: Path, modes: set[str]) -> None:
         message = json.loads(line)
         if "id" not in message:
             continue
-        result = result_of(message["method"], message.get("params", {}))
+        result = result_of(message["method"], message.get("params", {}), modes)
         outcome = (
             {"error": {"code": -32601, "message": "no"}} if result is None else {"result": result}
         )

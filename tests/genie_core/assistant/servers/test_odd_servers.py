@@ -10,6 +10,7 @@ from tests.genie_core.assistant.servers.odd_web import odd_web
 from tests.genie_core.assistant.servers.rig import SHOUT, Program, bench
 
 from genie_core.assistant.servers.config_file import ServerSpec
+from genie_core.assistant.servers.resources import MOST_PAGES
 from genie_testing.turns import Call
 
 pytestmark = pytest.mark.timeout(300)
@@ -53,6 +54,15 @@ async def test_no_process_outlives_its_server(
 async def test_junk_between_messages_is_skipped(runtime: str, tmp_path: Path) -> None:
     async with bench(runtime, odd(tmp_path, "noise")) as made:
         assert await made.result(Call("odd_list_plots", {})) == "called list_plots"
+
+
+async def test_endless_pages_of_resources_are_cut(runtime: str, tmp_path: Path) -> None:
+    async with bench(runtime, odd(tmp_path, "endless")) as made:
+        listed = await made.result(Call("odd_list_resources", {}))
+        resources = [f"plot://{page} · plot" for page in range(1, MOST_PAGES + 1)]
+        templates = ["template plot://{a} · plot"] * MOST_PAGES
+        assert listed.splitlines() == resources + templates
+        assert made.state == "ready"
 
 
 async def test_odd_tools_work_or_are_left_out_by_name(
