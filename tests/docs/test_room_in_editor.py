@@ -10,7 +10,7 @@ from genie_bridges.acp.agent import HISTORY
 from genie_bridges.acp.prompts import QUOTED
 from genie_bridges.acp.updates import ALWAYS, options_for
 from genie_core.room.engine.effects import ToolEffects
-from genie_core.room.open.visit import LEAVING
+from genie_core.room.open.session import LEAVING
 from genie_tui.cli.commands import parse
 
 _, _, REST = (DOCS / "agents.md").read_text().partition("\n## A room in your editor\n")

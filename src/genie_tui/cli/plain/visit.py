@@ -14,6 +14,7 @@ from genie_core.room.client.model import ConnectionState, ConnectionStatus
 from genie_core.room.commands.outcome import Outcome
 from genie_core.room.open.opener import RoomOpener
 from genie_core.room.open.requests import OpenRequest
+from genie_core.room.open.session import RoomSession
 from genie_core.room.participant.receipt import LeftInDisorder
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.events import Event
@@ -50,21 +51,15 @@ class Visit:
 
     def __init__(self, opener: RoomOpener, opening: OpenRequest, output: Output) -> None:
         self.output = output
-        self._opener = opener
-        self._opening = opening
+        self._session = RoomSession(opening, opener, self._take)
         self._items: asyncio.Queue[Item] = asyncio.Queue()
-        self._changed = asyncio.Event()
-        self._joined: JoinedRoom | None = None
 
     async def enter(self) -> tuple[JoinedRoom, list[Event]]:
         """Join the room; return it and its past, as far as it arrived. Later events are `next`.
 
-        Notes for a person while they wait to be let in is written to standard error.
+        Notes for a person while they wait to be let in are written to standard error.
         """
-        joined = self._joined = await self._opener.enter(self._opening, self._take)
-        while not joined.is_caught_up and joined.connection.state is not ConnectionState.CLOSED:
-            self._changed.clear()
-            await self._changed.wait()
+        joined = await self._session.enter()
         waiting = [self._items.get_nowait() for _ in range(self._items.qsize())]
         past = [each for each in waiting if isinstance(each, EventsRecorded)]
         for each in waiting:
@@ -81,12 +76,12 @@ class Visit:
 
     def hurry(self) -> None:
         """Stop waiting for running work, if the room is being left."""
-        if self._joined is not None:
-            self._joined.hurry()
+        if self._session.entered is not None:
+            self._session.entered.hurry()
 
     async def leave(self) -> int:
         """Leave the room, if it was entered; 1 if something is lost, otherwise 0."""
-        joined, code = self._joined, 0
+        joined, code = self._session.entered, 0
         if joined is None:
             return 0
         try:
@@ -100,14 +95,12 @@ class Visit:
         return code
 
     def _take(self, event: RoomEvent) -> None:
-        if self._joined is None and isinstance(event, Notice):
-            complain(event.text)
-        elif self._joined is None and isinstance(event, ConnectionStatus):
-            if event.state is ConnectionState.CONNECTING and event.detail:
-                complain(event.detail)
-        else:
+        if self._session.entered or not isinstance(event, Notice | ConnectionStatus):
             self._items.put_nowait(event)
-        self._changed.set()
+        elif isinstance(event, Notice):
+            complain(event.text)
+        elif event.state is ConnectionState.CONNECTING and event.detail:
+            complain(event.detail)
 
 
 def complain(text: str) -> None:

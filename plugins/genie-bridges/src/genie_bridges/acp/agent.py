@@ -63,7 +63,7 @@ from genie_core.room.client.model import (
 from genie_core.room.files.transfer import Direction, Transfer
 from genie_core.room.open.opener import RoomOpener
 from genie_core.room.open.requests import JoinRoom
-from genie_core.room.open.visit import RoomVisit
+from genie_core.room.open.session import RoomSession
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.errors import NotPrivate
 from genie_core.room.protocol.events import (
@@ -127,7 +127,7 @@ class RoomAgent:
     """
 
     def __init__(self, opening: JoinRoom, opener: RoomOpener, folder: Path | None = None) -> None:
-        self._visit = RoomVisit(opening, opener, self._take, self._joined)
+        self._room = RoomSession(opening, opener, self._take, self._joined)
         self._folder = folder
         self._client: Client | None = None
         self._outbox = Outbox(self._send)
@@ -146,7 +146,7 @@ class RoomAgent:
     async def serve(self) -> None:
         """Send the words of the room, until cancelled; then leave the room."""
         try:
-            async with self._visit:
+            async with self._room:
                 try:
                     await self._outbox.run()
                 finally:
@@ -188,7 +188,7 @@ class RoomAgent:
     async def new_session(self, cwd: str, **_: Any) -> NewSessionResponse:
         """Join the room, or show it in another session."""
         with _told():
-            room = await self._visit.room()
+            room = await self._room.room()
         session = secrets.token_hex(8)
         self._sessions[session] = cwd
         self._session = session
@@ -207,7 +207,7 @@ class RoomAgent:
         self._turns.append(turn)
         try:
             with _told():
-                room = await self._visit.room()
+                room = await self._room.room()
                 self._check_connection(room)
                 draft = read_prompt(prompt, folder)
                 files = [await _attach(room, file) for file in draft.files]
@@ -229,7 +229,7 @@ class RoomAgent:
         for turn in turns:
             turn.is_cancelled = True
             asyncio.get_running_loop().call_later(STOPPING, turn.end)
-        room = self._visit.joined
+        room = self._room.joined
         if room is not None:
             room.engine.stop()
 
@@ -324,15 +324,15 @@ class RoomAgent:
                 )
             case Transfer(direction=Direction.UP, problem=problem) if problem:
                 self._show(f"⚠ {visible_line(event.name)} was not sent: {visible_line(problem)}")
-            case EngineStatus(state=EngineState.READY) if self._session and self._visit.joined:
-                self._ask_all(self._visit.joined)
+            case EngineStatus(state=EngineState.READY) if self._session and self._room.joined:
+                self._ask_all(self._room.joined)
             case _:
                 pass
 
     def _record(self, event: Event) -> None:
         if is_line(event):
             self._heard.append(event)
-        room = self._visit.joined
+        room = self._room.joined
         if room is None or not self._session or event.seq <= self._seen.get(self._session, 0):
             return
         self._seen[self._session] = event.seq
@@ -419,7 +419,7 @@ class RoomAgent:
             self._outbox.thought(turn.session, line)
 
     def _show_connection(self, status: ConnectionStatus) -> None:
-        if self._visit.joined is None or not self._session:
+        if self._room.joined is None or not self._session:
             return
         detail = visible_line(mask_known(status.detail))
         match status.state:
@@ -433,7 +433,7 @@ class RoomAgent:
                 why = f": {detail}" if detail else ""
                 self._show(f"⚠ the connection to the room is lost{why}; it is tried again")
             case ConnectionState.CLOSED:
-                self._closed(self._visit.joined, detail)
+                self._closed(self._room.joined, detail)
 
     def _closed(self, room: JoinedRoom, detail: str) -> None:
         parting = room.ended

@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Self
 
 from genie_bridges.mcp.messages import (
@@ -35,7 +34,7 @@ from genie_core.room.client.model import ConnectionState, ConnectionStatus
 from genie_core.room.files.transfer import Direction, Transfer
 from genie_core.room.open.opener import RoomOpener
 from genie_core.room.open.requests import JoinRoom
-from genie_core.room.open.visit import RoomVisit
+from genie_core.room.open.session import RoomSession
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.events import ChangeBody, Event, FileRef
 from genie_core.room.view.continuations import continues
@@ -89,7 +88,7 @@ class AgentMember:
 
     def __init__(self, invite: str, opener: RoomOpener, folder: Path) -> None:
         opening = JoinRoom(invite, guest=True)
-        self._visit = RoomVisit(opening, opener, self._take, self._joined, self._forget)
+        self._session = RoomSession(opening, opener, self._take, self._joined, self._forget)
         self._folder = folder
         self._heard: deque[Event] = deque()
         self._heard_from = 0
@@ -100,17 +99,12 @@ class AgentMember:
         self._continued: tuple[str, ...] = ()
 
     async def __aenter__(self) -> Self:
-        await self._visit.__aenter__()
-        self._visit.begin()
+        await self._session.__aenter__()
+        self._session.begin()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self._visit.__aexit__(kind, error, trace)
+    async def __aexit__(self, *error: object) -> None:
+        await self._session.__aexit__(*error)
 
     # -- reading
 
@@ -121,7 +115,7 @@ class AgentMember:
             NotInRoom: the agent is not in the room, and was not let in soon.
             OSError: the copy of the log can't be read.
         """
-        room = await self._room()
+        room = await self._session.room()
         most = _bounded(most)
         head = room.state.head
         if since is None:
@@ -139,7 +133,7 @@ class AgentMember:
 
         Regardless of case; a word may be part of a longer one, or of the author's name.
         """
-        room = await self._room()
+        room = await self._session.room()
         words = text.casefold().split()
         events, first = await self._back(
             room, _bounded(most), lambda event: contains(event, words, room.state)
@@ -152,12 +146,12 @@ class AgentMember:
 
         Returns immediately if there are some, and none after `seconds`. Errors as in `read`.
         """
-        room = await self._room()
+        room = await self._session.room()
         since = room.state.head if since is None else max(0, since)
         with suppress(TimeoutError):
             async with asyncio.timeout(max(0.0, min(seconds, LONGEST_WAIT))):
                 while True:
-                    changed, room = self._changed, await self._room()
+                    changed, room = self._changed, await self._session.room()
                     head = room.state.head
                     events = await self._after(room, since, MOST_LINES + 1)
                     others = [each for each in events if not is_own(each, room.name)]
@@ -177,7 +171,7 @@ class AgentMember:
 
     async def who(self) -> tuple[Page, list[Member]]:
         """Return the people and agents in the room, the host first; errors as in `read`."""
-        room = await self._room()
+        room = await self._session.room()
         people = [member_of(person, room.name) for person in room.state.present()]
         return self._page(room, room.state.head), people
 
@@ -193,11 +187,11 @@ class AgentMember:
         """
         if not text.strip():
             raise NotPosted("a message needs a text")
-        return await self._post(await self._room(), text, (), RECORDING)
+        return await self._post(await self._session.room(), text, (), RECORDING)
 
     async def attach(self, path: str, text: str) -> int:
         """Post a file of the folder, with a text; errors as in `say`, and if it can't be read."""
-        room = await self._room()
+        room = await self._session.room()
         file = await room.files.attach(await asyncio.to_thread(self._place, path))
         return await self._post(room, text, (file,), SENDING)
 
@@ -236,9 +230,6 @@ class AgentMember:
             del self._unrecorded[id_]
 
     # -- the room
-
-    async def _room(self) -> JoinedRoom:
-        return await self._visit.room()
 
     def _forget(self) -> None:
         self._heard.clear()

@@ -26,10 +26,10 @@ from genie_core.room.client.connection import RoomConnection
 from genie_core.room.client.events import Delivery, Notice
 from genie_core.room.client.handshake import ClientHandshake
 from genie_core.room.client.model import Answer, ConnectionState, ConnectionStatus
-from genie_core.room.open import visit
+from genie_core.room.open import session
 from genie_core.room.open.opener import RoomOpener, agent_opener
 from genie_core.room.open.requests import NewRoom, ResumeRoom
-from genie_core.room.open.visit import NotInRoom
+from genie_core.room.open.session import NotInRoom
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.events import (
     MemberJoined,
@@ -411,7 +411,7 @@ async def test_what_keeps_it_out_is_told_and_tried_again(tmp_path: Path) -> None
         async with agent:
             with pytest.raises(NotInRoom, match="you are not in the room"):
                 await agent.read()
-            agent._visit._opening = bot(ann, tmp_path)._visit._opening
+            agent._session._opening = bot(ann, tmp_path)._session._opening
             assert (await agent.who())[0].room == "Standup"
 
 
@@ -424,7 +424,7 @@ async def test_a_name_that_is_a_persons_is_refused(tmp_path: Path) -> None:
 async def test_while_the_host_is_asked_it_says_which_words_to_compare(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(visit, "JOINING", 0.2)
+    monkeypatch.setattr(session, "JOINING", 0.2)
     async with hosted(tmp_path, ask=True) as (ann, ear), bot(ann, tmp_path) as agent:
         await ear.until(lambda: ear.knocks)
         assert ear.knocks[0].kind == "agent"
@@ -432,14 +432,14 @@ async def test_while_the_host_is_asked_it_says_which_words_to_compare(
             await agent.read()
         ann.hosting.admit(ear.knocks[0].knock, allow=True)
         await ear.until(lambda: "bot" in ann.state.people)
-        monkeypatch.setattr(visit, "JOINING", DEADLINE)
+        monkeypatch.setattr(session, "JOINING", DEADLINE)
         assert len((await agent.who())[1]) == 2
 
 
 async def test_it_brings_back_nothing_and_is_no_heir(tmp_path: Path) -> None:
     async with hosted(tmp_path) as (ann, _), bot(ann, tmp_path) as agent:
         await agent.who()
-        joined = agent._visit.joined
+        joined = agent._session.joined
         assert joined is not None
         joined.recover([])
         assert not joined.may_host

@@ -1,11 +1,10 @@
-"""A visit to one room: it joins, and joins again where the session goes on."""
+"""A session in one room: it enters, catches up, follows to the next host, and leaves."""
 
 import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from types import TracebackType
 from typing import Final, Self
 
 from genie_core.errors import GenieError
@@ -13,13 +12,19 @@ from genie_core.privacy.redaction import mask_known
 from genie_core.room.client.events import Notice, OnEvent, RoomEvent
 from genie_core.room.client.model import ConnectionState, ConnectionStatus, NextStep, Severity
 from genie_core.room.open.opener import RoomOpener
-from genie_core.room.open.requests import JoinRoom, OpenRequest, RejoinRoom, after_parting
+from genie_core.room.open.requests import (
+    FollowRoom,
+    JoinRoom,
+    OpenRequest,
+    RejoinRoom,
+    after_parting,
+)
 from genie_core.room.participant.receipt import LeftInDisorder
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.runtime.tasks import start_task
 
 JOINING: Final = 20.0
-"""Seconds that a call waits for the room to let the visitor in; joining goes on after that."""
+"""Seconds that a call waits for the room to let the member in; joining goes on after that."""
 
 LEAVING: Final = 3.0
 """Seconds that running work gets at the end: the editor that ends the program soon kills it."""
@@ -30,35 +35,38 @@ logger = logging.getLogger(__name__)
 
 
 class NotInRoom(GenieError):
-    """The visitor is not in the room now."""
+    """The member is not in the room now."""
 
 
-class RoomVisit:
+class RoomSession:
     """One person or agent in one room, for a program without a screen.
 
-    Joins at `begin` or the first call of `room`, and again if that failed. As a context manager it
-    leaves at the end. `joined` is the room once the visitor was let in and knows its past.
+    `enter` joins once. `begin` and the first call of `room` join in the background, again if that
+    failed, and at the next host. As a context manager it leaves at the end.
 
-    `on_event` gets every event of the room, `on_joining` is called before each try to join, and
-    `on_joined` each time with the room.
+    `on_event` gets every event of the room. `on_joining` is called before each try to join in the
+    background, and `on_joined` each time with the room.
+
+    Attributes:
+        entered: the room once the member was let in.
+        joined: the room joined in the background, once its past is here, too.
     """
 
     def __init__(
         self,
-        opening: JoinRoom,
+        opening: OpenRequest,
         opener: RoomOpener,
         on_event: OnEvent,
         on_joined: Callable[[JoinedRoom], None] = lambda _: None,
         on_joining: Callable[[], None] = lambda: None,
     ) -> None:
-        self._opening: OpenRequest = opening
-        self._guest = opening.guest
+        self._opening = opening
         self._opener = opener
         self._on_event = on_event
         self._on_joined = on_joined
         self._on_joining = on_joining
         self.joined: JoinedRoom | None = None
-        self._entered: JoinedRoom | None = None
+        self.entered: JoinedRoom | None = None
         self._entering: asyncio.Task[None] | None = None
         self._failure = ""
         self._status = ConnectionStatus(ConnectionState.CONNECTING)
@@ -67,21 +75,27 @@ class RoomVisit:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._entering is not None:
             self._entering.cancel()
             await asyncio.wait([self._entering])
-        if self._entered is not None:
+        if self.entered is not None:
             with suppress(LeftInDisorder):
-                await self._entered.leave(grace=LEAVING)
+                await self.entered.leave(grace=LEAVING)
+
+    async def enter(self) -> JoinedRoom:
+        """Join once; return the room when its past is here, or it is closed.
+
+        Raises:
+            GenieError: the room can't be entered.
+        """
+        joined = self.entered = await self._opener.enter(self._opening, self._take)
+        while not (joined.is_caught_up or joined.connection.state is ConnectionState.CLOSED):
+            await self._changed.wait()
+        return joined
 
     async def room(self) -> JoinedRoom:
-        """Return the room once the visitor is in it.
+        """Return the room once the member is in it.
 
         Raises:
             NotInRoom: they were refused, put out, or not let in soon.
@@ -111,11 +125,8 @@ class RoomVisit:
         self._failure = ""
         self._on_joining()
         try:
-            joined = self._entered = await self._opener.enter(self._opening, self._take)
-            while not (joined.is_caught_up or joined.connection.state is ConnectionState.CLOSED):
-                await self._changed.wait()
-            self.joined = joined
-            self._on_joined(joined)
+            self.joined = await self.enter()
+            self._on_joined(self.joined)
         except GenieError as error:
             self._failure = mask_known(str(error))
         except Exception:  # a fault must not end the program: the next call reports it
@@ -140,8 +151,9 @@ class RoomVisit:
         parting = ended.ended if ended is not None else None
         if parting is None or parting.next_step is not NextStep.REJOIN:
             return
-        again = after_parting(parting)
+        again, before = after_parting(parting), self._opening
         if isinstance(again, RejoinRoom):
-            self._opening = replace(again, guest=self._guest)
-            self.joined = self._entered = None
+            guest = isinstance(before, JoinRoom | RejoinRoom | FollowRoom) and before.guest
+            self._opening = replace(again, guest=guest)
+            self.joined = self.entered = None
             self.begin(ended)

@@ -1,4 +1,4 @@
-"""A visit goes on where the room does."""
+"""A session goes on where the room does."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from tests.genie_core.room.live_room import Ear
 from genie_core.room.client.model import ConnectionState
 from genie_core.room.open.opener import RoomOpener
 from genie_core.room.open.requests import JoinRoom, NewRoom
-from genie_core.room.open.visit import NotInRoom, RoomVisit
+from genie_core.room.open.session import NotInRoom, RoomSession
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings
@@ -23,18 +23,18 @@ async def test_it_joins_again_when_another_host_is_the_right_one(tmp_path: Path)
     ann = await opener("ann", tmp_path / "ann").enter(NewRoom("Standup"), Ear())
     ear, joined = Ear(), list[JoinedRoom]()
     way = JoinRoom(ann.hosting.address, guest=True)
-    async with RoomVisit(way, opener("ben", tmp_path / "ben"), ear, joined.append) as visit:
-        first = await visit.room()
+    async with RoomSession(way, opener("ben", tmp_path / "ben"), ear, joined.append) as session:
+        first = await session.room()
         first.give_way("another member hosts it", (), "")
         await ear.until(lambda: first.connection.state is ConnectionState.CLOSED)
-        second = await visit.room()
+        second = await session.room()
         assert joined == [first, second]
         assert second is not first
         assert ann.state.people["ben"].role == "guest"
         ann.hosting.moderate("kick", "ben")
         await ear.until(lambda: second.connection.state is ConnectionState.CLOSED)
         with pytest.raises(NotInRoom, match="no longer in the room"):
-            await visit.room()
+            await session.room()
     await ann.leave()
 
 
@@ -42,8 +42,8 @@ async def test_joining_is_tried_again_after_it_failed(tmp_path: Path) -> None:
     ann = await opener("ann", tmp_path / "ann").enter(NewRoom("Standup"), Ear())
     way, saved = ann.hosting.address, ann.saved
     await ann.leave()
-    async with RoomVisit(JoinRoom(way), opener("ben", tmp_path / "ben"), Ear()) as visit:
+    async with RoomSession(JoinRoom(way), opener("ben", tmp_path / "ben"), Ear()) as session:
         for _ in range(2):
             with pytest.raises(NotInRoom, match="you are not in the room: "):
-                await visit.room()
+                await session.room()
         assert saved
