@@ -202,6 +202,8 @@ class SearchStore:
     def change(self, room: IndexedLog, target: Target, event: Event) -> None:
         """Change the document of a message or tool call as an event does, or remove it."""
         name, by = target
+        if isinstance(name, int) and not 0 < name <= _MOST_INT:  # against any claim of a log
+            return
         place = "seq = ?" if isinstance(name, int) else "call != '' AND call = ?"
         known = self._connection.execute(
             f"{_DOCUMENTS} AND {place} AND by = ? AND kind IN ('message', 'approval', 'parked')",

@@ -184,6 +184,13 @@ def test_many_parts_are_searched_and_changed(house: House) -> None:
     ]
 
 
+@pytest.mark.parametrize("number", [1 << 63, 1 << 64, -(1 << 70)])
+def test_change_of_impossible_message_is_ignored(house: House, number: int) -> None:
+    changes = MessageEdited(number, "pears"), MessageDeleted(number)
+    house.room("One", MessagePosted("1", "apples"), *changes, MessagePosted("2", "apples"))
+    assert [seq for _, seq, _ in house.found("apples")] == [5, 2]
+
+
 def test_what_was_said_counts_more_than_what_was_decided_and_new_more_than_old(
     house: House,
 ) -> None:
