@@ -217,7 +217,7 @@ def damaged_files(folder: Path, state: RoomState) -> dict[str, str]:
     """Return the attached files that are not as messages sign them, and why, by digest. Blocks."""
     store = BlobStore(folder / BLOBS_NAME)
     here, found = store.digests(), {}
-    for digest in state.files.keys() & here.keys():
+    for digest in [each for each in state.files if each in here]:
         path = store.path(digest)
         with disk_access("read", path):
             why = fault(path, digest, state.files[digest].size, here[digest])

@@ -185,6 +185,20 @@ def test_files_are_checked(saved: SavedSession, harm: Callable[[Path], None], pr
     assert check(saved.folder).problems == [problem]
 
 
+def test_damaged_files_are_told_in_order(saved: SavedSession, tmp_path: Path) -> None:
+    store, digests = BlobStore(saved.folder / BLOBS_NAME), []
+    for number in range(9):
+        (source := tmp_path / "more.txt").write_text(f"content {number}")
+        digests.append(store.add(source)[0])
+    files = tuple(FileRef(each, "more.txt", len("content 1")) for each in digests)
+    with saved.log_path.open("ab") as log:
+        log.write(encode_line(Event(6, 106.0, "bob", MessagePosted("3", "more", files=files))))
+    for each in digests:
+        spoil(store.path(each))
+    told = [problem.split()[2] for problem in check(saved.folder).problems[-9:]]
+    assert told == [f"{each[:12]}…" for each in digests]
+
+
 def test_a_copy_need_not_have_all_files(saved: SavedSession) -> None:
     remove(saved.folder / BLOBS_NAME / DIGEST)
     saved.update(kind="joined")

@@ -21,7 +21,7 @@ from genie_core.room.protocol.events import (
     RoomCreated,
 )
 from genie_core.sessions.catalog import Catalog
-from genie_core.sessions.errors import NoSuchEvent
+from genie_core.sessions.errors import DamagedSession, NoSuchEvent
 from genie_core.sessions.fork import fork
 from genie_core.sessions.labels import Label, Labels
 from genie_core.sessions.log.format import encode_line
@@ -136,6 +136,14 @@ def test_there_is_no_fork_at_an_event_that_never_was(
 def test_an_empty_room_cannot_be_forked(catalog: Catalog) -> None:
     with pytest.raises(NoSuchEvent, match="it has none"):
         fork(catalog, catalog.create("Empty", NOW), NOW)
+
+
+@pytest.mark.timeout(60)
+def test_log_that_is_a_pipe_is_not_forked(catalog: Catalog, saved: SavedSession) -> None:
+    saved.log_path.unlink()
+    os.mkfifo(saved.log_path)
+    with pytest.raises(DamagedSession):
+        fork(catalog, saved, NOW)
 
 
 def test_labels_come_along_as_far_as_their_messages(catalog: Catalog, saved: SavedSession) -> None:

@@ -177,6 +177,7 @@ def copy_log(path: Path, target: Path, upto: int | None = None) -> tuple[RoomSta
     lost. Errors as `LogReader.open`.
     """
     state, damages, lost = RoomState(), Damages(), 0
+    check_ordinary(path)  # opening a pipe would wait for its other end
     with os.fdopen(create_file(target), "wb") as out, path.open("rb") as log:
         for found in logged(path, damages):
             fitting(state, found.event, damages)
