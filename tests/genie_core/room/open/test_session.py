@@ -19,7 +19,7 @@ def opener(name: str, home: Path) -> RoomOpener:
     return RoomOpener(name, Settings(local=True), places)
 
 
-async def test_it_joins_again_when_another_host_is_the_right_one(tmp_path: Path) -> None:
+async def test_session_follows_to_next_host(tmp_path: Path) -> None:
     ann = await opener("ann", tmp_path / "ann").enter(NewRoom("Standup"), Ear())
     ear, joined = Ear(), list[JoinedRoom]()
     way = JoinRoom(ann.hosting.address, guest=True)
@@ -38,7 +38,7 @@ async def test_it_joins_again_when_another_host_is_the_right_one(tmp_path: Path)
     await ann.leave()
 
 
-async def test_joining_is_tried_again_after_it_failed(tmp_path: Path) -> None:
+async def test_failed_joining_is_tried_again(tmp_path: Path) -> None:
     ann = await opener("ann", tmp_path / "ann").enter(NewRoom("Standup"), Ear())
     way, saved = ann.hosting.address, ann.saved
     await ann.leave()
@@ -47,3 +47,16 @@ async def test_joining_is_tried_again_after_it_failed(tmp_path: Path) -> None:
             with pytest.raises(NotInRoom, match="you are not in the room: "):
                 await session.room()
         assert saved
+
+
+async def test_entered_session_ends_with_its_host(tmp_path: Path) -> None:
+    ann = await opener("ann", tmp_path / "ann").enter(NewRoom("Standup"), Ear())
+    ear, way = Ear(), JoinRoom(ann.hosting.address, guest=True)
+    async with RoomSession(way, opener("ben", tmp_path / "ben"), ear) as session:
+        first = await session.enter()
+        assert first.state.people.keys() == {"ann", "ben"}
+        first.give_way("another member hosts it", (), "")
+        await ear.until(lambda: first.connection.state is ConnectionState.CLOSED)
+        assert session.entered is first
+    assert first.ending is not None
+    await ann.leave()
