@@ -316,6 +316,7 @@ class AgentProcess:
             await _within(END_SECONDS, process.wait())
             code = process.returncode
         self.kill()
+        self._errors.close()  # with its last line, also one without an end
         how = _exit(code) if code is not None else "it closed its output"
         return self.program.failed("ended", self._with_last_line(how))
 

@@ -159,6 +159,11 @@ async def test_a_program_that_dies_in_a_run_is_started_again_for_the_next(stage:
     assert any("is started again" in each for each in sink.of("note"))
 
 
+async def test_last_line_without_an_end_is_reported(stage: Stage) -> None:
+    stage.script([{"errors": "starting\nout of luck"}, {"exit": 9}])
+    assert "exit code 9; its last words: out of luck" in str(await failure(stage.agent()))
+
+
 async def test_a_killed_program_is_described_by_the_signal(stage: Stage) -> None:
     stage.script([{"kill": True}])
     assert "killed by SIGKILL" in str(await failure(stage.agent()))
