@@ -12,7 +12,7 @@ from tests.limits import scaled
 
 from genie_core.errors import GenieError
 from genie_core.sessions.errors import AlreadySaved, UnknownSession
-from genie_core.sessions.export.formats import InTheWay, NoForm
+from genie_core.sessions.export.formats import InTheWay, NoForm, UnknownFormat
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings
 from genie_tui.cli.commands import parse
@@ -74,6 +74,12 @@ def test_a_name_that_says_no_form_is_refused(shell: Shell) -> None:
         shell.run("export", ID, "-o", "room.pdf")
     assert list(Path().iterdir()) == []
     assert shell.run("export", ID, "-o", "room.pdf", "--format", "html") == 0
+
+
+def test_unknown_format_is_refused_with_known_ones(shell: Shell) -> None:
+    with pytest.raises(UnknownFormat, match=r"no export format 'pdf'.*markdown, html, jsonl, cast"):
+        shell.run("export", ID, "--format", "pdf")
+    assert list(Path().iterdir()) == []
 
 
 def test_a_session_can_be_printed_and_read_again(shell: Shell, tmp_path: Path) -> None:

@@ -68,6 +68,17 @@ class NoForm(NoExtension):
         )
 
 
+class UnknownFormat(NoExtension):
+    """A name is that of no export format, neither of the program nor of a plugin."""
+
+    def __init__(self, wanted: str) -> None:
+        super().__init__(EXPORTERS, wanted)
+
+    def __str__(self) -> str:
+        known = [*(form.value for form in ExportFormat), *extensions(EXPORTERS)]
+        return f"there is no export format {self.name!r}; choose one of {', '.join(known)}"
+
+
 class InTheWay(GenieError):
     """A file exists where an export should go."""
 
@@ -85,10 +96,12 @@ def form_of(name: str) -> AnyFormat | None:
 
 
 def format_named(name: str) -> AnyFormat:
-    """Return the format of this name; a plugin may add it."""
+    """Return the format of this name; a plugin may add it. Raises `UnknownFormat`."""
     try:
         return ExportFormat(name)
     except ValueError:
+        if name not in extensions(EXPORTERS):
+            raise UnknownFormat(name) from None
         return AddedFormat(name)
 
 
