@@ -168,7 +168,7 @@ def _directed(
         prompt = load_prompt("agent", spec.prompt or PROGRAM_PROMPT, config.prompts_dir)
         return _program_role(spec, for_coordinator(prompt, owner, ()))
     prompt = load_prompt("agent", spec.prompt or spec.name, config.prompts_dir)
-    return _role(config, spec, servers, for_owner(prompt, owner))
+    return _role(config, spec, servers, for_coordinator(prompt, owner, ()))
 
 
 def _role(

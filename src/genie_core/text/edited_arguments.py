@@ -68,7 +68,7 @@ def arguments_text(arguments: Mapping[str, Any]) -> str:
     if visible(text) == text:
         return text
     spelt = "".join(each if visible(each) == each else json.dumps(each)[1:-1] for each in text)
-    # Characters that hide only in company, such as marks that pile up, leaves nothing but plain
+    # Characters that hide only in company, such as marks that pile up, leave nothing but plain
     # letters.
     return spelt if visible(spelt) == spelt else json.dumps(arguments, indent=2, default=repr)
 

@@ -52,6 +52,14 @@ def test_an_own_prompt_without_a_place_for_agents_has_them_at_its_end(tmp_path: 
     assert coordinator.prompt.endswith("- researcher: Looks things up.\n- helper: Helps.")
 
 
+def test_directed_agent_has_no_agents_in_its_prompt(tmp_path: Path) -> None:
+    (tmp_path / "agent").mkdir()
+    (tmp_path / "agent" / "poet.md").write_text("A poet of {owner}. Agents: {agents}")
+    config = AssistantConfig(agents=(AgentSpec("poet", "Rhymes."),), prompts_dir=tmp_path)
+    _, poet = roles_of(config, {}, "ann")
+    assert poet.prompt == "A poet of ann. Agents: (none)"
+
+
 @pytest.mark.parametrize("name", ["system", "Genie", "reasoner", "a/b", "a:b", "a b", "", "x" * 41])
 def test_names_that_paths_or_costs_would_confuse_are_refused(name: str) -> None:
     spec = AgentSpec(name, "Does something.", prompt="reviewer")
