@@ -122,6 +122,7 @@ class Service:
         self._rooms: dict[str, ServedRoom] = {}
         self._hosts: tuple[str, ...] = ()
         self._opening = 0
+        self._is_closing = False
         self._awaited: dict[str, tuple[str, ...]] = {}
         self._empty: dict[str, float] = {}
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -503,6 +504,8 @@ class Service:
             try:
                 await self._open(await asyncio.to_thread(self.catalog.find, room))
             except StoreUnavailable as error:
+                if self._is_closing:
+                    raise
                 logger.warning("%s", error)
                 await asyncio.sleep(AGAIN)
             else:
@@ -563,6 +566,7 @@ class Service:
         return guests
 
     async def _close_all(self, close: Callable[[ServedRoom], Awaitable[None]]) -> None:
+        self._is_closing = True
         self._awaited.clear()
         for turn in list(self._turns.values()):  # a member may have come to a room meanwhile
             async with turn:
