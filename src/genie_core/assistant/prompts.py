@@ -75,7 +75,7 @@ def load_prompt(kind: Kind, name: str, override_dir: Path | None = None) -> str:
     files = _files(kind, override_dir)
     if name not in files:
         own = override_dir / kind if override_dir else None
-        raise UnknownTemplate(kind, name, sorted(files), own)
+        raise UnknownTemplate(kind, name, tuple(sorted(files)), own)
     text = _text(files[name])
     check_placeholders(text, files[name], _KNOWN[kind])
     return text.strip()
