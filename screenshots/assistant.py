@@ -98,7 +98,7 @@ async def _in_room(folder: Path, server: FakeOpenAI, settings: Settings) -> None
         await until(lambda: ben.engine.status.state is EngineState.READY, pilot)
         ann.messages.send("I have put the numbers of the quarter into quarter.md.")
         ben.messages.send("Thanks, I will have a look.")
-        await until(lambda: len(ann.state.exchanges) == 2 and not ann.state.running, pilot)
+        await until(lambda: len(ann.state.threads) == 2 and not ann.state.running, pilot)
         ann.messages.send(QUESTION)
         await until(lambda: bool(ann.state.pending_for("ann")), pilot)
         await until(lambda: len(server.requests) >= 5, pilot)

@@ -100,7 +100,7 @@ async def _recorded(folder: Path, settings: Settings) -> str:
 
 async def _quiet(ann: JoinedRoom, messages: int, pilot: Pilot[tuple[ExitReport, ...]]) -> None:
     """Wait until that many messages have their decision and answer, and a reader has read them."""
-    await until(lambda: len(ann.state.exchanges) == messages and not ann.state.running, pilot)
+    await until(lambda: len(ann.state.threads) == messages and not ann.state.running, pilot)
     await pilot.pause(1.0)
 
 

@@ -63,8 +63,8 @@ async def room(folder: Path) -> None:
         await until(lambda: ben.engine.status.state is EngineState.READY, pilot)
 
         def number(text: str) -> int | None:
-            exchanges = ann.state.exchanges.values()
-            return next((one.seq for one in exchanges if one.said.text == text), None)
+            threads = ann.state.threads.values()
+            return next((one.seq for one in threads if one.said.text == text), None)
 
         async def said(who: JoinedRoom, text: str) -> int:
             who.messages.send(text)
@@ -129,7 +129,7 @@ async def lobby(folder: Path) -> None:
 def announced(title: str) -> Announcement:
     """A room of somebody else, announced on this machine only."""
     ben = Identity.generate()
-    deed = sign_host_record(
+    host_record = sign_host_record(
         ben,
         room="2026-11-20-design-review-7hq2",
         host="ben",
@@ -137,7 +137,7 @@ def announced(title: str) -> Announcement:
         addresses=("192.0.2.17:7654",),
         at=time.time(),
     )
-    return Announcement(deed, title, 7654)
+    return Announcement(host_record, title, 7654)
 
 
 async def invite(folder: Path) -> None:

@@ -115,8 +115,8 @@ async def said(
     who.messages.send(text)
 
     def number() -> int:
-        exchanges = host.state.exchanges.values()
-        return next((each.seq for each in exchanges if each.said.text == text), 0)
+        threads = host.state.threads.values()
+        return next((each.seq for each in threads if each.said.text == text), 0)
 
     await until(lambda: bool(number()), pilot)
     if ends:

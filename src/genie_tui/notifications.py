@@ -72,7 +72,7 @@ def rings(notify: Notify, event: Event, state: RoomState, me: str) -> bool:
     if isinstance(event.body, ApprovalRequested):
         return any(each.id == event.body.approval for each in state.pending_for(me))
     said = spoken_in(event)
-    if said is None or not said.is_whole or event.told is not event:
+    if said is None or not said.is_whole or event.original is not event:
         return False
     if said.is_private and not said.text:
         return False

@@ -131,7 +131,7 @@ class Guest:
 
     def said(self, text: str) -> MessageThread | None:
         """What became of the latest message with this text."""
-        every = reversed(self.joined.state.exchanges.values())
+        every = reversed(self.joined.state.threads.values())
         return next((each for each in every if each.said.text == text), None)
 
     async def caught_up(self, other: "Guest") -> None:

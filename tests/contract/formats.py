@@ -181,7 +181,7 @@ def files() -> dict[str, Any]:
         "export": (header.Header, header.encode_header(record, part, part)),
     }
     places = (Address("10.0.0.1", 7654), Address("host.example", 7655))
-    announced = write_announcement(Announcement(a_deed(), "Standup", 7654))
+    announced = write_announcement(Announcement(a_host_record(), "Standup", 7654))
     return {
         **{
             name: {"fields": shape(kind), "all": data.decode()}
@@ -213,7 +213,7 @@ def key_file() -> str:
         return path.read_text()
 
 
-def a_deed() -> HostRecord:
+def a_host_record() -> HostRecord:
     return sign_host_record(
         ANN, room="r1", host="ann", pin=PIN, addresses=("10.0.0.1:7654", "[::1]:7655"), at=3.5
     )
@@ -227,7 +227,7 @@ def a_founding() -> Founding:
 def signatures() -> dict[str, str]:
     meeting = Transcript("r1", "ann", ANN.key, "n1", "n2", PIN)
     made = {
-        "deed": a_deed().signature,
+        "deed": a_host_record().signature,
         "meeting": ANN.sign(meeting.encode()),
         "host": ANN.sign(meeting.encode_for_host()),
         "invite": meeting.prove(b"0" * 16),

@@ -90,7 +90,7 @@ async def failure(session: ClientSession, tool: str, **arguments: Any) -> str:
 
 async def said(ear: Ear, ann: JoinedRoom, words: str) -> None:
     ann.messages.send(words)
-    await ear.until(lambda: words in {each.said.text for each in ann.state.exchanges.values()})
+    await ear.until(lambda: words in {each.said.text for each in ann.state.threads.values()})
 
 
 async def test_an_agent_takes_part_through_its_tools(tmp_path: Path) -> None:
@@ -117,8 +117,8 @@ async def test_an_agent_takes_part_through_its_tools(tmp_path: Path) -> None:
             ]
             told = await text(bot, "say", text="hello ann")
             seq = int(told.removeprefix("recorded as message "))
-            await ear.until(lambda: seq in ann.state.exchanges)
-            assert (ann.state.exchanges[seq].author, ann.state.exchanges[seq].by_agent) == (
+            await ear.until(lambda: seq in ann.state.threads)
+            assert (ann.state.threads[seq].author, ann.state.threads[seq].by_agent) == (
                 "bot",
                 True,
             )
@@ -329,7 +329,7 @@ async def test_closed_input_ends_a_wait_and_the_visit(tmp_path: Path) -> None:
             },
         ):
             process.stdin.write(json.dumps({"jsonrpc": "2.0", **frame}).encode() + b"\n")
-        await ear.until(lambda: ann.state.exchanges)
+        await ear.until(lambda: ann.state.threads)
         process.stdin.close()
         out, _ = await asyncio.wait_for(process.communicate(), DEADLINE)
         assert process.returncode == 0

@@ -65,10 +65,10 @@ async def test_a_statement_that_was_contradicted_is_checked_and_put_right(
             two.bob.joined.messages.send(AGREED)
             await two.bob.ended(AGREED)
             two.bob.joined.messages.send(WRONG)
-            proposal = await two.ann.asked()
-            assert not two.ann.joined.approvals.answer(proposal.id, Answer(allow=True))
+            call = await two.ann.asked()
+            assert not two.ann.joined.approvals.answer(call.id, Answer(allow=True))
             await two.bob.asked()
-            assert two.bob.joined.approvals.answer(proposal.id, Answer(allow=True))
+            assert two.bob.joined.approvals.answer(call.id, Answer(allow=True))
             await two.ann.ended(WRONG)
             await two.bob.ended(WRONG)
             for guest in (two.ann, two.bob):
@@ -79,7 +79,7 @@ async def test_a_statement_that_was_contradicted_is_checked_and_put_right(
                     "delegate",
                     "Ann said Thursday",
                 )
-                asked = guest.joined.state.proposals[proposal.id]
+                asked = guest.joined.state.calls[call.id]
                 assert (asked.owner, asked.agent, asked.tool) == ("bob", "system", "search_chat")
                 assert (asked.outcome, asked.settled_by) == ("approved", "bob")
                 assert "rule 1" in asked.because
@@ -129,16 +129,16 @@ async def test_a_coordinator_directs_two_agents_one_of_which_asks(
         settings = config(coordinator, runtime=runtime, agents=agents, rules=rules)
         async with room_of_two(tmp_path, settings) as two:
             two.ann.joined.messages.send("@genie what did I say, and what is 6*7?")
-            proposal = await two.bob.asked()
-            assert proposal.agent.startswith("coder:")
-            assert (proposal.owner, proposal.tool) == ("ann", "calculate")
+            call = await two.bob.asked()
+            assert call.agent.startswith("coder:")
+            assert (call.owner, call.tool) == ("ann", "calculate")
             await two.ann.asked()
-            schema = two.ann.joined.approvals.schema(proposal.id)
+            schema = two.ann.joined.approvals.schema(call.id)
             assert schema is not None
             assert schema["required"] == ["expression"]
             # What agents are at is passed on as long as they are at it.
             await two.bob.ear.until(lambda: at_work(two.bob) == {"system", "researcher", "coder"})
-            two.ann.joined.approvals.answer(proposal.id, Answer(allow=True))
+            two.ann.joined.approvals.answer(call.id, Answer(allow=True))
             await two.ann.ended("@genie what did I say, and what is 6*7?")
             await two.bob.caught_up(two.ann)
             answers = two.bob.bodies(AnswerPosted)
@@ -188,16 +188,16 @@ async def test_an_open_approval_does_not_hold_up_the_next_question(
         async with room_of_two(tmp_path, settings) as two:
             ann = two.ann.joined
             ann.messages.send(first)
-            proposal = await two.ann.asked()
+            call = await two.ann.asked()
             ann.messages.send(second)
             beside = await two.bob.ended(second)
             assert beside.answer is not None, beside.error
             assert beside.answer.text == "a.md has to wait"
             assert "a.md is being changed by another answer" in server.requests[-1].tool_results[1]
             assert "note it" not in server.requests[-1].texts
-            assert list(ann.state.open) == [proposal.id], "the second call was not asked about"
+            assert list(ann.state.open) == [call.id], "the second call was not asked about"
             await two.bob.noted("plan: ✓ Look; ▸ Write", "write_file: a.md is being changed")
-            ann.approvals.answer(proposal.id, Answer(allow=True))
+            ann.approvals.answer(call.id, Answer(allow=True))
             done = await two.bob.ended(first)
             assert done.answer is not None, done.error
             assert (workspace / "a.md").read_text() == "one"
@@ -220,9 +220,9 @@ async def test_a_saved_conversation_goes_on_whichever_library_it_was_begun_with(
             text = f"@genie number {number}"
             async with room_of_two(tmp_path, config(server, runtime=chosen)) as two:
                 two.ann.joined.messages.send(text)
-                exchange = await two.ann.ended(text)
-                assert exchange.answer is not None, exchange.error
-                assert exchange.answer.text == replies[number - 1].text
+                thread = await two.ann.ended(text)
+                assert thread.answer is not None, thread.error
+                assert thread.answer.text == replies[number - 1].text
     shown = [{"first", "second"} & set(request.texts) for request in server.requests]
     assert shown == [set(), set(), {"first"}]
 
@@ -236,9 +236,9 @@ async def test_nothing_goes_over_the_budget_unasked(runtime: Runtime, tmp_path: 
             await ann.ended("@genie one")
 
             ann.joined.messages.send("@genie two")
-            proposal = await ann.asked()
-            assert proposal.tool == "exceed_budget"
-            ann.joined.approvals.answer(proposal.id, Answer(allow=False))
+            call = await ann.asked()
+            assert call.tool == "exceed_budget"
+            ann.joined.approvals.answer(call.id, Answer(allow=False))
             await ann.ended("@genie two")  # so that only the next one can be asked about
             denied = await bob.ended("@genie two")
             assert denied.error is not None
@@ -277,8 +277,8 @@ async def test_a_change_of_a_file_is_undone_by_the_call_that_made_it(
         settings = config(server, runtime=runtime, workspace=work, agents=agents, rules=rules)
         async with room_of_two(tmp_path, settings) as two:
             two.ann.joined.messages.send("@genie write it")
-            exchange = await two.ann.ended("@genie write it")
-            assert exchange.answer is not None, exchange.error
+            thread = await two.ann.ended("@genie write it")
+            assert thread.answer is not None, thread.error
             asked = {each.tool: each.approval for each in two.ann.bodies(ApprovalRequested)}
             controls = two.ann.joined.engine.controls
             assert controls is not None
@@ -330,18 +330,18 @@ async def test_another_model_answers_from_the_next_message_on(
         assert ann.joined.engine.status.offline
         await bob.ear.until(lambda: bob.joined.state.people["ann"].agent == "offline helper")
         ann.joined.messages.send("@genie what is 6*7?")
-        exchange = await bob.ended("@genie what is 6*7?")
-        assert exchange.answer is not None
-        assert exchange.answer.text == "6*7 = 42"
+        thread = await bob.ended("@genie what is 6*7?")
+        assert thread.answer is not None
+        assert thread.answer.text == "6*7 = 42"
         with pytest.raises(MissingVariable, match="ANTHROPIC_API_KEY"):
             await ann.joined.engine.use_model("anthropic:claude-sonnet-4-5")
         assert ann.joined.engine.status.label == "offline helper"
         assert await ann.joined.engine.use_model("scripted-2") == "scripted-2"
         ann.joined.messages.send("@genie and who are you now?")
-        exchange = await bob.ended("@genie and who are you now?")
-        assert exchange.answer is not None
-        assert exchange.answer.text == "second"
-        assert [each.model for each in exchange.spent] == ["scripted-2"]
+        thread = await bob.ended("@genie and who are you now?")
+        assert thread.answer is not None
+        assert thread.answer.text == "second"
+        assert [each.model for each in thread.spent] == ["scripted-2"]
         assert [request.model for request in server.requests] == ["scripted-1", "scripted-2"]
         assert "first" in server.requests[-1].texts  # it remembers what was said before
         labels = [each.agent for each in bob.bodies(EngineChanged)]

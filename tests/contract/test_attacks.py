@@ -78,7 +78,7 @@ async def outcome_of(two: Two, number: int, call: attacks.Call) -> Outcome:
         said = two.ann.said(text)
         if said is None:
             return False
-        seen[:] = [two.ann.joined.state.proposals[each] for each in said.proposals]
+        seen[:] = [two.ann.joined.state.calls[each] for each in said.calls]
         return any(not each.unasked for each in seen) or said.ended_at is not None
 
     await two.ann.ear.until(decided)

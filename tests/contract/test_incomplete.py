@@ -39,20 +39,20 @@ async def test_a_stopped_answer_stays_and_is_marked_for_everybody(
             await two.bob.ear.until(lambda: streamed(two.bob) == BEGINNING)
             (message,) = two.ann.joined.state.running
             assert two.ann.joined.engine.stop(message) == 1
-            exchange = await two.bob.ended("@genie tell a story")
-            assert (exchange.phase, exchange.partial) == (Phase.CANCELLED, BEGINNING)
+            thread = await two.bob.ended("@genie tell a story")
+            assert (thread.phase, thread.partial) == (Phase.CANCELLED, BEGINNING)
             (cancelled,) = two.bob.bodies(RunCancelled)
             assert (cancelled.reason, cancelled.text) == ("stopped by ann", BEGINNING)
             key = two.bob.joined.state.keys["ann"]
             room = two.bob.joined.state.room
-            assert reported(key, room, exchange.said, cancelled)
+            assert reported(key, room, thread.said, cancelled)
             await two.ann.caught_up(two.bob)
-            assert two.ann.said("@genie tell a story") == exchange
+            assert two.ann.said("@genie tell a story") == thread
 
             server.script(Say("The end."))
             two.ann.joined.messages.send("@genie go on")
-            exchange = await two.bob.ended("@genie go on")
-            assert exchange.answer is not None, exchange.error
+            thread = await two.bob.ended("@genie go on")
+            assert thread.answer is not None, thread.error
             assert BEGINNING in "\n".join(server.requests[-1].texts)
 
 
@@ -64,8 +64,8 @@ async def test_an_answer_whose_connection_broke_stays_and_is_marked(
         async with room_of_two(tmp_path / "room", settings) as two:
             server.script(*[Cut(BEGINNING)] * 5)
             two.ann.joined.messages.send("@genie tell a story")
-            exchange = await two.bob.ended("@genie tell a story")
-            assert (exchange.phase, exchange.partial) == (Phase.FAILED, BEGINNING)
+            thread = await two.bob.ended("@genie tell a story")
+            assert (thread.phase, thread.partial) == (Phase.FAILED, BEGINNING)
             (failed,) = two.bob.bodies(RunFailed)
             assert failed.text == BEGINNING
             assert "the connection to the model broke off" in failed.error
@@ -87,9 +87,9 @@ async def test_an_answer_that_the_length_limit_ended_is_marked(
             for text, cut in ((BEGINNING, True), ("The end.", False)):
                 server.script(Say(text, cut=cut))
                 two.ann.joined.messages.send(f"@genie {text}")
-                exchange = await two.bob.ended(f"@genie {text}")
-                assert exchange.answer is not None, exchange.error
-                assert (exchange.answer.text, exchange.answer.cut) == (text, cut)
+                thread = await two.bob.ended(f"@genie {text}")
+                assert thread.answer is not None, thread.error
+                assert (thread.answer.text, thread.answer.cut) == (text, cut)
             assert [each.cut for each in two.bob.bodies(AnswerPosted)] == [True, False]
 
 
@@ -105,8 +105,8 @@ async def test_a_call_too_large_to_be_shown_says_so_to_model_owner_and_room(
             large = Call("write_file", {"path": "large.txt", "content": "x" * 20_000})
             server.script(large, Say("I will write it in parts."))
             two.ann.joined.messages.send("@genie write it down")
-            exchange = await two.bob.ended("@genie write it down")
-            assert exchange.answer is not None, exchange.error
+            thread = await two.bob.ended("@genie write it down")
+            assert thread.answer is not None, thread.error
             (told,) = server.requests[-1].tool_results
             why = "its arguments are 19 KB, more than the 14 KB that an approval can show"
             assert told.startswith(f"This tool call was not run: {why}")

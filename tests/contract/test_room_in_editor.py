@@ -167,7 +167,7 @@ async def test_a_prompt_is_a_message_and_its_answer_streams_back(tmp_path: Path)
             assert "\n> ann: hello\n>   ␛[31mred \\![x](http://tracker)\n" in shown
             assert shown.count("42") == 1
             assert "what is 6*7" not in shown
-            (message,) = [each for each in ann.state.exchanges.values() if each.author == "ben"]
+            (message,) = [each for each in ann.state.threads.values() if each.author == "ben"]
             assert message.handler == "ben"
             await said(ear, ann, "and between turns")
             await seat.editor.until(lambda: "> ann: and between turns" in seat.editor.text())
@@ -246,7 +246,7 @@ async def test_calls_are_asked_about_and_answered(tmp_path: Path) -> None:
         shown.answers.put_nowait("reject_once")
         await seat.prompt(session, "@genie run echo three")
         assert len(shown.questions) == 4
-        scopes = [each.scope for each in ann.state.proposals.values()]
+        scopes = [each.scope for each in ann.state.calls.values()]
         assert scopes == ["once", "once", "session", "once", "once"]
         await ear.until(lambda: not ann.state.running)
 
@@ -287,7 +287,7 @@ async def test_a_question_that_the_editor_cancels_is_answered_elsewhere(tmp_path
             # An answer after that changes nothing.
             seat.editor.answers.put_nowait("reject_once")
             assert await seat.prompt(session, "@genie what is 6*7?") == "end_turn"
-            asked = [each for each in ann.state.proposals.values() if not each.unasked]
+            asked = [each for each in ann.state.calls.values() if not each.unasked]
             outcomes = [each.outcome for each in asked]
             assert outcomes == ["approved", "approved"]
 
@@ -310,8 +310,8 @@ async def test_a_guests_call_is_asked_about_at_the_hosts_editor(tmp_path: Path) 
         assert call.title == "`run_command: command echo hi` for `cy`"
         assert [each.kind for each in options] == ["allow_once", "reject_once"]
         seat.editor.answers.put_nowait("allow_once")
-        await ear.until(lambda: ann.state.exchanges and not ann.state.running)
-        (call_,) = ann.state.proposals.values()
+        await ear.until(lambda: ann.state.threads and not ann.state.running)
+        (call_,) = ann.state.calls.values()
         assert (call_.outcome, call_.settled_by) == ("approved", "ann")
         await seat.editor.until(lambda: "> genie to cy: " in seat.editor.text())
 
@@ -393,7 +393,7 @@ async def test_files_and_links_of_a_prompt(tmp_path: Path) -> None:
             image_block(base64.b64encode(pixel).decode(), "image/png"),
         ]
         await seat.conn.prompt(session_id=session, prompt=blocks)
-        (message,) = ann.state.exchanges.values()
+        (message,) = ann.state.threads.values()
         assert message.said.text == (
             "Look at src/main.py and src/main.py#L1-2long.txt\n\n"
             "src/main.py#L1-2:\n````\na ``` b\n````"

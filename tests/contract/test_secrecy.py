@@ -135,10 +135,10 @@ async def test_a_secret_that_everybody_repeats_is_nowhere_to_be_found(
                     await until(pilot, lambda tool=tool: waiting(ann) == tool)  # type: ignore[misc] # mypy can't infer a lambda with a default
                     await pilot.pause()
                     screens.append(dump(app))
-                    (proposal,) = ann.state.open.values()
-                    assert proposal.arguments == {"with": HIDDEN}
+                    (call,) = ann.state.open.values()
+                    assert call.arguments == {"with": HIDDEN}
                     edited = {"with": HIDDEN} if tool == "echo_tell" else None
-                    assert ann.approvals.answer(proposal.id, Answer(allow=True, arguments=edited))
+                    assert ann.approvals.answer(call.id, Answer(allow=True, arguments=edited))
                 await until(pilot, lambda: len(ended(ann)) == 1)
                 await pilot.pause()
                 screens.append(dump(app))
@@ -281,13 +281,13 @@ async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
 
 def waiting(joined: JoinedRoom) -> str:
     """The tool that waits for the person, if one does."""
-    return next((proposal.tool for proposal in joined.state.pending_for(joined.name)), "")
+    return next((call.tool for call in joined.state.pending_for(joined.name)), "")
 
 
 def ended(joined: JoinedRoom) -> list[str]:
     """How the messages ended, in order."""
-    exchanges = joined.state.exchanges.values()
-    answers = [e.answer.text if e.answer else e.error.error if e.error else "" for e in exchanges]
+    threads = joined.state.threads.values()
+    answers = [e.answer.text if e.answer else e.error.error if e.error else "" for e in threads]
     return [answer for answer in answers if answer]
 
 

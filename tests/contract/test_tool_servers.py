@@ -71,8 +71,8 @@ async def test_the_model_is_lent_by_the_person_and_counts_for_the_message(
             asked = await two.ann.asked()
             assert (asked.tool, asked.arguments["prompt"]) == (SAMPLE_MODEL, "Say a word")
             assert two.ann.joined.approvals.answer(asked.id, Answer(allow=True))
-            exchange = await two.bob.ended("@genie think")
-            assert sum(each.requests for each in exchange.spent if each.agent == "system") == 3
+            thread = await two.bob.ended("@genie think")
+            assert sum(each.requests for each in thread.spent if each.agent == "system") == 3
             assert "apple" in server.requests[-1].tool_results[-1]
 
 

@@ -52,7 +52,7 @@ async def test_tool_servers_that_die_are_told_of_and_the_room_goes_on(
                 Say("oh"),
             )
             two.ann.joined.messages.send("@genie try them all")
-            proposal = await two.ann.asked()
+            call = await two.ann.asked()
             gone = "cannot be used: it has ended, or closed the connection"
             whole = (
                 f"'dead' {gone}",
@@ -64,15 +64,15 @@ async def test_tool_servers_that_die_are_told_of_and_the_room_goes_on(
             for each in (*whole, "stdio_fail: it is broken"):
                 assert len([note for note in two.ann.notes if each in note]) == 1
             assert not any("it is broken" in note for note in two.bob.notes)
-            assert two.ann.joined.approvals.answer(proposal.id, Answer(allow=True))
-            exchange = await two.bob.ended("@genie try them all")
-            assert exchange.answer is not None, exchange.error
+            assert two.ann.joined.approvals.answer(call.id, Answer(allow=True))
+            thread = await two.bob.ended("@genie try them all")
+            assert thread.answer is not None, thread.error
             server.script(Say("still here"))
             two.bob.joined.messages.send("@genie, and now?")
             two.ann.joined.messages.send("@genie and now?")
-            exchange = await two.bob.ended("@genie and now?")
-            assert exchange.answer is not None, exchange.error
-            assert exchange.answer.text == "still here"
+            thread = await two.bob.ended("@genie and now?")
+            assert thread.answer is not None, thread.error
+            assert thread.answer.text == "still here"
 
 
 async def test_what_tools_refuse_and_cut_short_is_told_to_people_too(
@@ -110,13 +110,13 @@ async def test_what_tools_refuse_and_cut_short_is_told_to_people_too(
                 Say("oh"),
             )
             two.ann.joined.messages.send("@genie try them all")
-            proposal = await two.ann.asked()
+            call = await two.ann.asked()
             assert two.ann.joined.approvals.answer(
-                proposal.id, Answer(allow=True, arguments={"sum": 2})
+                call.id, Answer(allow=True, arguments={"sum": 2})
             )
-            exchange = await two.bob.ended("@genie try them all")
-            assert exchange.answer is not None, exchange.error
-            assert exchange.answer.text == "oh"
+            thread = await two.bob.ended("@genie try them all")
+            assert thread.answer is not None, thread.error
+            assert thread.answer.text == "oh"
             await two.ann.noted(
                 "'../elsewhere.txt' lies outside the workspace",
                 "'link' lies outside the workspace",
@@ -187,9 +187,9 @@ async def test_a_tool_that_never_returns_is_stopped_by_whoever_may(
 
             server.script(Say("free again"))
             ann.joined.messages.send("@genie three")
-            exchange = await two.bob.ended("@genie three")
-            assert exchange.answer is not None, exchange.error
-            assert exchange.answer.text == "free again"
+            thread = await two.bob.ended("@genie three")
+            assert thread.answer is not None, thread.error
+            assert thread.answer.text == "free again"
 
 
 async def test_a_parked_call_is_made_after_a_restart_unless_its_tool_has_changed(

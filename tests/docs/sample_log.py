@@ -84,7 +84,7 @@ class SampleRoom:
         elif isinstance(body, MemberJoined):
             body = sign(PEOPLE[by], self.room, body, by, self._previous(by))
         elif isinstance(body, RunBody | ChangeBody):
-            about = self.log.state.exchanges[body.message].about(body, by)
+            about = self.log.state.threads[body.message].about(body, by)
             body = sign(PEOPLE[by], self.room, body, about, self._previous(by))
         return self.log.record(by, body, START + self.log.head + 1).seq
 
@@ -145,7 +145,7 @@ def sample_events() -> list[Event]:
     room.add("bob", HostConfirmed(room.link_of_claim()))
     room.add(ROOM, MemberLeft("bob", device="d2"))
     room.add(ROOM, UnreadableEvent("the log is damaged here"))
-    deed = sign_host_record(
+    host_record = sign_host_record(
         BOB,
         room=room.room,
         host="bob",
@@ -153,7 +153,7 @@ def sample_events() -> list[Event]:
         addresses=("192.168.1.20:7654",),
         at=START + 25,
     )
-    room.add(ROOM, RoomSuspended(heir="bob", deed=deed))
+    room.add(ROOM, RoomSuspended(heir="bob", host_record=host_record))
     return room.log.remembered()
 
 

@@ -35,7 +35,7 @@ class JumpingClock:
 
 
 def phases(state: RoomState) -> list[Phase]:
-    return [exchange.phase for exchange in state.exchanges.values()]
+    return [thread.phase for thread in state.threads.values()]
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -51,7 +51,7 @@ async def test_a_room_goes_on_whatever_the_hosts_clock_says(tmp_path: Path, seed
         await ann.leave()
         events = list(live.sink.events)
     assert any(after.at < before.at for before, after in pairwise(events))
-    texts = [exchange.said.text for exchange in ann.state.exchanges.values()]
+    texts = [thread.said.text for thread in ann.state.threads.values()]
     assert texts == [f"message {number}" for number in range(8)]
 
     path = tmp_path / "events.jsonl"

@@ -165,7 +165,7 @@ async def hosted(locations: Locations, room: str, text: str) -> tuple[list[str],
 
 
 def texts(state: RoomState) -> list[str]:
-    return [exchange.said.text for exchange in state.exchanges.values()]
+    return [thread.said.text for thread in state.threads.values()]
 
 
 @pytest.mark.parametrize("edit", EDITS)

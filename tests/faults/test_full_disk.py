@@ -183,7 +183,7 @@ async def hosting(
 
 def texts(screen: RoomScreen) -> list[str]:
     assert screen.joined is not None
-    return [exchange.said.text for exchange in screen.joined.state.exchanges.values()]
+    return [thread.said.text for thread in screen.joined.state.threads.values()]
 
 
 async def test_a_full_disk_is_loud_and_what_is_typed_meanwhile_goes_out_once_it_has_space(

@@ -233,7 +233,7 @@ async def test_the_screen_counts_down_what_still_runs(joined: ScriptedJoinedRoom
     joined.leaving.clear()
     message = joined.say_here("[b]write a novel")
     async with in_room(joined) as (_, pilot):
-        runs = (joined.state.exchanges[message],)
+        runs = (joined.state.threads[message],)
         joined.ending = ShutdownProgress("ending your agents", 7.4, runs)
         await pilot.press("ctrl+q")
         await until(pilot, lambda: isinstance(pilot.app.screen, LeavingScreen))

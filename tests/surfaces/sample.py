@@ -241,10 +241,10 @@ def _hosts(room: SampleRoom) -> None:
     room.add(ROOM, RoomSuspended("good [night]"))
     room.add(ROOM, HostStarted("ann", key=ANN.key, pin="p" * 43))
     room.add("ann", MemberJoined("host", True, "", ANN.key, "d1", visit="v6"))
-    deed = sign_host_record(
+    host_record = sign_host_record(
         BOB, room=room.room, host="bob", pin="p" * 43, addresses=(), at=START + room.log.head
     )
-    room.add(ROOM, RoomSuspended(heir="bob", deed=deed))
+    room.add(ROOM, RoomSuspended(heir="bob", host_record=host_record))
     room.log = LogWindow(room.log.remembered(), identity=BOB)
     room.add(ROOM, HostStarted("bob", key=BOB.key, pin="p" * 43))
     room.add("bob", MemberJoined("host", False, "", BOB.key, "d2", visit="v7"))

@@ -81,7 +81,7 @@ def timeline(_: Path) -> Iterator[str]:
         log.add(shown)
     painter = Painter(Palette({name: Style() for name in NAMES}), 90, reasons=True)
     for entry in log.entries:
-        for strip in painter.paint(entry, state.exchanges.get(message_of(entry))):
+        for strip in painter.paint(entry, state.threads.get(message_of(entry))):
             yield strip.text.rstrip()
 
 
@@ -101,7 +101,7 @@ def plain(_: Path) -> Iterator[str]:
     events, state = seen()
     yield from entries_of(events, state)
     yield "-- /show"
-    for thread in state.exchanges.values():
+    for thread in state.threads.values():
         yield from thread_entries(thread, state)
 
 
@@ -127,10 +127,10 @@ def editor(_: Path) -> Iterator[str]:
         if is_line(event):
             yield quoted(line_of(event, state)).strip("\n")
         if isinstance(resolved := event.body, ApprovalResolved):
-            call = state.proposals[resolved.approval]
+            call = state.calls[resolved.approval]
             yield f"{title_of(call, 'bob')} / {outcome_line(call, resolved, event.by)}"
     yield "-- ends"
-    for thread in state.exchanges.values():
+    for thread in state.threads.values():
         yield f"{thread.seq}: {end_line(thread, state)}"
 
 
@@ -202,7 +202,7 @@ def notifications(_: Path) -> Iterator[str]:
 def message_dialogs(_: Path) -> Iterator[str]:
     """A message in full, and why it has no answer."""
     state = seen()[1]
-    threads: list[MessageThread] = [*state.exchanges.values()]
+    threads: list[MessageThread] = [*state.threads.values()]
     for thread in threads:
         yield f"-- {thread.seq}: {message_title(thread)}"
         yield message_text(thread)

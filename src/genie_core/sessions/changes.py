@@ -52,14 +52,14 @@ def target_of(event: Event, recovered: Callable[[], Mapping[int, int]]) -> Targe
     """Return the change of an event, if it has one; `recovered` as in `Changes`."""
     if not isinstance(event.body, _CHANGING):
         return None
-    told = event.told
-    match told.body:
+    original = event.original
+    match original.body:
         case MessageEdited(message=number) | MessageDeleted(message=number):
-            if told is not event:
+            if original is not event:
                 number = recovered().get(number, number)
-            return number, told.by
+            return number, original.by
         case ApprovalResolved(approval=approval):
-            return approval, told.by
+            return approval, original.by
         case _:
             return None
 
@@ -72,14 +72,14 @@ _NOTHING: Final[Mapping[int, int]] = MappingProxyType({})
 
 
 def _identity(event: Event) -> Target:
-    told = event.told
-    if isinstance(told.body, ApprovalRequested):
-        return told.body.approval, told.by
-    return event.seq, told.by
+    original = event.original
+    if isinstance(original.body, ApprovalRequested):
+        return original.body.approval, original.by
+    return event.seq, original.by
 
 
 def _deletes(event: Event | None) -> bool:
-    return event is not None and isinstance(event.told.body, MessageDeleted)
+    return event is not None and isinstance(event.original.body, MessageDeleted)
 
 
 class LatestTexts:
@@ -105,8 +105,8 @@ class LatestTexts:
         return [shown for event in part if (shown := self._shown(event)) is not None]
 
     def _shown(self, event: Event) -> Event | None:
-        change, told, posted = self._changes.take(event), event.told, event.posted
-        edit = change.told.body if change is not None else None
+        change, told, posted = self._changes.take(event), event.original, event.posted
+        edit = change.original.body if change is not None else None
         if posted is None or not isinstance(edit, MessageEdited | MessageDeleted):
             return event
         if isinstance(edit, MessageDeleted):

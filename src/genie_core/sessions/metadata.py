@@ -175,16 +175,16 @@ def preview_of(state: RoomState) -> str:
     Private and deleted ones are left out.
     """
     latest, shown = 0, ""
-    for exchange in state.exchanges.values():
-        if exchange.is_private:
+    for thread in state.threads.values():
+        if thread.is_private:
             continue
-        text, answer = exchange.text, exchange.answer
-        if exchange.seq > latest and not exchange.is_deleted:
-            latest = exchange.seq
-            who = f"* {exchange.author} " if exchange.said.emote else f"{exchange.author}: "
+        text, answer = thread.text, thread.answer
+        if thread.seq > latest and not thread.is_deleted:
+            latest = thread.seq
+            who = f"* {thread.author} " if thread.said.emote else f"{thread.author}: "
             shown = who + (text if text.strip() else "(files)")
-        if answer is not None and (exchange.answered_seq or 0) > latest:
-            latest, shown = exchange.answered_seq or 0, f"{AGENT}: {answer.text}"
+        if answer is not None and (thread.answered_seq or 0) > latest:
+            latest, shown = thread.answered_seq or 0, f"{AGENT}: {answer.text}"
     return one_line(shown, PREVIEW_CHARS)
 
 
@@ -196,13 +196,13 @@ def unread_in(state: RoomState, seen: int, name: str) -> int:
     """
     if not seen:
         return 0
-    exchanges = [
+    threads = [
         each
-        for each in state.exchanges.values()
+        for each in state.threads.values()
         if not each.is_private or name in (each.author, each.said.to)
     ]
-    said = sum(each.seq > seen and each.author != name for each in exchanges)
-    return said + sum((each.answered_seq or 0) > seen for each in exchanges)
+    said = sum(each.seq > seen and each.author != name for each in threads)
+    return said + sum((each.answered_seq or 0) > seen for each in threads)
 
 
 # Earlier versions

@@ -99,8 +99,10 @@ def _judge(
     """Count an entry that the state includes."""
     why = _objection(state, event, signature, was_founded=was_founded)
     if why:
-        told = event.told
-        found.unproven.append(UnprovenEntry(event.seq, told.at, told.by, tag(told.body), why))
+        original = event.original
+        found.unproven.append(
+            UnprovenEntry(event.seq, original.at, original.by, tag(original.body), why)
+        )
     elif signature is not None and signature.signature:
         signer = signature.signer, signature.key
         found.signers[signer] = found.signers.get(signer, 0) + 1
@@ -114,7 +116,7 @@ def _objection(
     if doubt := state.doubt_of(event.seq):
         return doubt
     if signature is None:
-        is_step = was_founded and isinstance(event.told.body, RunBody | ChangeBody)
+        is_step = was_founded and isinstance(event.original.body, RunBody | ChangeBody)
         return NO_MESSAGE if is_step else ""
     if signature.is_valid:
         return ""
@@ -127,14 +129,14 @@ def _is_proven_as_before(state: RoomState, event: Event, signature: EntrySignatu
 
     Only messages and the steps of engines were signed then.
     """
-    body, key = event.told.body, state.keys.get(fold_name(event.told.by), "")
+    body, key = event.original.body, state.keys.get(fold_name(event.original.by), "")
     if isinstance(event.body, RecoveredEvent):
         return False
     if event.posted is not None:
         return wrote(key, state.room, event.posted)
     if isinstance(body, RunBody):
-        exchange = state.exchanges.get(body.message)
-        return exchange is not None and reported(key, state.room, exchange.said, body)
+        thread = state.threads.get(body.message)
+        return thread is not None and reported(key, state.room, thread.said, body)
     return not signature.signature
 
 

@@ -258,30 +258,28 @@ class ReplayScreen(Screen[None]):
 
     def action_mark_wrong(self) -> None:
         """Mark the decision on the selected message, or the latest one."""
-        exchange = self._timeline.chosen
-        if exchange is None and self._playback.last is not None:
-            exchange = self._state.exchanges.get(message_of(self._playback.last))
-        if exchange is None:
+        thread = self._timeline.chosen
+        if thread is None and self._playback.last is not None:
+            thread = self._state.threads.get(message_of(self._playback.last))
+        if thread is None:
             keys = " ".join(keymap_of(self).text(Scope.REPLAY, name) for name in ("up", "down"))
             self.notify(f"Select a message first ({keys}).", timeout=2)
         else:
-            decision = exchange.decision.decision if exchange.decision is not None else None
-            self._labels.mark(DecisionMarkRequested(exchange.seq, decision))
+            decision = thread.decision.decision if thread.decision is not None else None
+            self._labels.mark(DecisionMarkRequested(thread.seq, decision))
 
     async def action_why(self) -> None:
         """Explain why the selected message has no answer, or show it below each."""
-        exchange = self._timeline.chosen
-        if exchange is not None:
-            await self.app.push_screen(
-                FullViewScreen(message_title(exchange), why_silent(exchange))
-            )
+        thread = self._timeline.chosen
+        if thread is not None:
+            await self.app.push_screen(FullViewScreen(message_title(thread), why_silent(thread)))
             return
         self._reasons = not self._reasons
         self._timeline.show_reasons(self._reasons)
 
     @on(Timeline.DetailsRequested)
     async def _message_details(self, message: Timeline.DetailsRequested) -> None:
-        await self.app.push_screen(FullViewScreen.of_message(message.exchange, self._state))
+        await self.app.push_screen(FullViewScreen.of_message(message.thread, self._state))
 
     def action_reports(self) -> None:
         """Show the what-if reports."""

@@ -422,7 +422,7 @@ class RoomScreen(Screen[None]):
 
     def _remember_own(self, state: RoomState, me: str) -> None:
         """Let ↑ bring back this person's messages in the room before."""
-        for thread in state.exchanges.values():
+        for thread in state.threads.values():
             if thread.author == me and thread.text and not thread.is_deleted:
                 line = MessageLine(thread.text, emote=thread.said.emote, to=thread.said.to)
                 self._composer.remember(line.draft)
@@ -568,8 +568,8 @@ class RoomScreen(Screen[None]):
         self._timeline.action_follow()
         room_focus.back(self.context)
         if self._joined is not None and any(
-            self._joined.name in (exchange.author, exchange.handler)
-            for exchange in self._joined.state.running.values()
+            self._joined.name in (thread.author, thread.handler)
+            for thread in self._joined.state.running.values()
         ):
             key = keymap_of(self).text(Scope.ROOM, "stop-an-agent")
             self.notify(f"Your agents keep working. {key} stops one.", timeout=4)
@@ -611,7 +611,7 @@ class RoomScreen(Screen[None]):
     @on(Timeline.DetailsRequested)
     async def _message_details(self, message: Timeline.DetailsRequested) -> None:
         if self._joined is not None:
-            view = FullViewScreen.of_message(message.exchange, self._joined.state)
+            view = FullViewScreen.of_message(message.thread, self._joined.state)
             await self.app.push_screen(view)
 
     @on(ActivityList.MessageWanted)

@@ -138,12 +138,12 @@ class RoomFind:
 
 def matches_in_state(state: RoomState, pattern: re.Pattern[str]) -> Iterator[int]:
     """Yield the latest messages and answers that match."""
-    for seq, exchange in state.exchanges.items():
-        if pattern.search(exchange.text):
+    for seq, thread in state.threads.items():
+        if pattern.search(thread.text):
             yield seq
-        answer = exchange.answer
-        if answer is not None and exchange.answered_seq and pattern.search(answer.text):
-            yield exchange.answered_seq
+        answer = thread.answer
+        if answer is not None and thread.answered_seq and pattern.search(answer.text):
+            yield thread.answered_seq
 
 
 def matches_among(events: Iterable[Event], pattern: re.Pattern[str]) -> Iterator[int]:

@@ -93,33 +93,33 @@ class RunningAgents:
         waiting for something else than a person for a while.
         """
         rows: list[AgentRow] = []
-        for exchange in state.running.values():
-            if exchange.handler == person and not exchange.is_hidden:
-                tree = self._tree(state, me, exchange)
+        for thread in state.running.values():
+            if thread.handler == person and not thread.is_hidden:
+                tree = self._tree(state, me, thread)
                 is_silent = any(each.is_silent for each in tree)
                 rows += tree if single or len(tree) > 1 or is_silent else []
         return rows
 
-    def _tree(self, state: RoomState, me: str, exchange: MessageThread) -> list[AgentRow]:
-        reports = self._reports.get(exchange.seq, {})
-        calls = state.waiting_in(exchange)
+    def _tree(self, state: RoomState, me: str, thread: MessageThread) -> list[AgentRow]:
+        reports = self._reports.get(thread.seq, {})
+        calls = state.waiting_in(thread)
         rows: list[AgentRow] = []
-        asked = (state.proposals[each].agent for each in exchange.proposals)
+        asked = (state.calls[each].agent for each in thread.calls)
         for path in in_order([*reports, *asked]):
             waiting = [each for each in calls if each.agent == path]
             if waiting:
                 doing = f"▲ {approval_wait(waiting, me, self._room.now(state))}", WAITS, False
             else:
-                doing = self._doing(state, exchange, path)
+                doing = self._doing(state, thread, path)
             depth = depth_of(path)
             rows.append(AgentRow(path, depth, label_of(path), *doing))
             plan = reports[path].plan if path in reports else []
             rows += [AgentRow("", depth + 1, visible_line(each), "", DONE) for each in plan]
         return rows
 
-    def _doing(self, state: RoomState, exchange: MessageThread, path: str) -> tuple[str, str, bool]:
+    def _doing(self, state: RoomState, thread: MessageThread, path: str) -> tuple[str, str, bool]:
         """Return the work of an agent, the colour for that, and whether it has long been silent."""
-        reports = self._reports.get(exchange.seq, {})
+        reports = self._reports.get(thread.seq, {})
         report = reports.get(path)
         if _is_done(path, report, reports):
             return "✓ done", DONE, False
@@ -127,7 +127,7 @@ class RunningAgents:
             return "◐ working", WORKS, False
         activity, now = report.activity, self._clock()
         is_call = activity.what == "calling"
-        subject = subject_of(state, exchange, path, activity.detail) if is_call else ""
+        subject = subject_of(state, thread, path, activity.detail) if is_call else ""
         glyph = "↻" if activity.what == "retrying" else "◐"
         line = f"{glyph} {visible_line(activity.line(now, subject))}"
         return line, WORKS, activity.waiting(now) >= SILENT

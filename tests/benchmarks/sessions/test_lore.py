@@ -17,7 +17,7 @@ def test_a_conversation_is_a_room_with_so_many_events(tmp_path: Path, length: in
     with saved.reader() as reader:
         assert reader.problems == []
         assert reader.head == length
-        last = next(reversed(reader.state().exchanges.values()))
+        last = next(reversed(reader.state().threads.values()))
     assert last.said.text == LAST_WORD
 
 

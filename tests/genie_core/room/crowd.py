@@ -128,7 +128,7 @@ class Crowd(RuleBasedStateMachine):
         self.witness.host, self.witness.host_key = host, identity(host).key
         self.witness.offered.clear()
         self.witness.willing.clear()
-        self.room.deed = sign_host_record(
+        self.room.host_record = sign_host_record(
             identity(host), room="r1", host=host, pin="A" * 43, addresses=("192.0.2.7:1",), at=1.0
         )
         self.room.open(HOST_TOKEN, self.now)
@@ -374,14 +374,12 @@ class Crowd(RuleBasedStateMachine):
     @rule(index=peers, data=st.data())
     def work(self, index: int, data: st.DataObject) -> None:
         """Report about a message that somebody's engine is to answer."""
-        running = list(self.room.state.running) or list(self.room.state.exchanges)
+        running = list(self.room.state.running) or list(self.room.state.threads)
         if running:
             message = data.draw(st.sampled_from(running))
             body = data.draw(nonsense.sensible_bodies(message))
             at = [
-                each
-                for each in self.crowd
-                if each.name == self.room.state.exchanges[message].handler
+                each for each in self.crowd if each.name == self.room.state.threads[message].handler
             ]
             peer = at[index % len(at)] if at else self.crowd[index]
             self._send(peer, Publish(f"report {self.seen}", body))
@@ -391,9 +389,9 @@ class Crowd(RuleBasedStateMachine):
     @rule(index=peers)
     def get_stuck(self, index: int) -> None:
         """Let an engine ask for what waits at one terminal of its owner."""
-        for message, exchange in list(self.room.state.running.items()):
+        for message, thread in list(self.room.state.running.items()):
             for peer in self.crowd:
-                if (peer.name, peer.device) == (exchange.handler, exchange.device):
+                if (peer.name, peer.device) == (thread.handler, thread.device):
                     self._send(
                         peer, Publish(f"{message}d", DecisionMade(message, "delegate", query="q"))
                     )
@@ -440,7 +438,7 @@ class Crowd(RuleBasedStateMachine):
         heir = self._joined_at(index)
         if hosts and asked:
             self._send(hosts[0], OfferHosting(heir.name))
-        self._send(heir, AcceptHosting(data.draw(nonsense.deeds(heir.name or "bob"))))
+        self._send(heir, AcceptHosting(data.draw(nonsense.host_records(heir.name or "bob"))))
         if hosts and regretted:
             self._send(hosts[0], Moderate("kick", heir.name))
         if asked and data.draw(st.booleans()):

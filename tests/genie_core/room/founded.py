@@ -90,7 +90,7 @@ class FoundedLog:
         if isinstance(body, MemberJoined):
             return fold_name(by)
         if isinstance(body, RunBody | ChangeBody):
-            return self.state.exchanges[body.message].about(body, by)
+            return self.state.threads[body.message].about(body, by)
         return ""
 
     def hosts(self, name: str, *, at: float | None = None, signer: str = "") -> Event:
@@ -127,7 +127,7 @@ class FoundedLog:
         challenge = Challenge("n", self.state.room, founding=self.state.founding, links=self.shown)
         return Claim(PIN, key, challenge)
 
-    def deed_of(self, name: str) -> HostRecord:
+    def host_record_of(self, name: str) -> HostRecord:
         return sign_host_record(
             identity(name), room=self.state.room, host=name, pin=PIN, addresses=(), at=1.0
         )

@@ -104,16 +104,16 @@ def _said(chance: Random) -> MessagePosted:
 
 def _step(chance: Random, state: RoomState) -> tuple[str, RunBody] | None:
     """Something that is in order for one of the messages, if there is anything."""
-    seqs = list(state.exchanges)
+    seqs = list(state.threads)
     chance.shuffle(seqs)
     for seq in seqs[:5]:
         bodies = _bodies(chance, seq, state)
         chance.shuffle(bodies)
         for body in bodies:
-            if state.exchanges[seq].is_private:
+            if state.threads[seq].is_private:
                 body = replace(without_content(body), sealed=BOXES[:1])
-            by = state.exchanges[seq].handler
-            if by and state.objection(body, by, state.exchanges[seq].device) is None:
+            by = state.threads[seq].handler
+            if by and state.objection(body, by, state.threads[seq].device) is None:
                 return by, body
     return None
 
@@ -133,7 +133,7 @@ def _bodies(chance: Random, seq: int, state: RoomState) -> list[RunBody]:
             ApprovalResolved(
                 seq, approval, chance.choice(OUTCOMES), "because", arguments={"cmd": "other"}
             )
-            for approval in state.exchanges[seq].proposals
+            for approval in state.threads[seq].calls
         ),
     ]
 

@@ -273,7 +273,7 @@ class World:
                     known = {(event.seq, event_mark(event)) for event in player.bequest}
                     player.bequest += [
                         event
-                        for event in (each.told for each in rest)
+                        for event in (each.original for each in rest)
                         if isinstance(event.body, WORTH_KEEPING)
                         and (event.seq, event_mark(event)) not in known
                     ]
@@ -365,10 +365,10 @@ class World:
     def hand_over(self, host: Player, heir: Player) -> None:
         self.tell(f"{host.name} hands over to {heir.name}")
         self.send(host, OfferHosting(heir.name))
-        deed = sign_host_record(
+        host_record = sign_host_record(
             heir.identity, room=self.id, host=heir.name, pin=pin_of(heir), addresses=(), at=self.now
         )
-        self.send(heir, AcceptHosting(deed))
+        self.send(heir, AcceptHosting(host_record))
 
     def set_heirs(self, host: Player, names: tuple[str, ...]) -> None:
         self.tell(f"{host.name} names {names or 'the usual heirs'}")

@@ -272,8 +272,8 @@ async def by_socket(live: LiveRoom) -> Connector:
 
 
 def answers(person: JoinedRoom) -> list[str]:
-    return [e.answer.text for e in person.state.exchanges.values() if e.answer is not None]
+    return [e.answer.text for e in person.state.threads.values() if e.answer is not None]
 
 
-def proposals(person: JoinedRoom) -> list[ToolApproval]:
-    return list(person.state.proposals.values())
+def calls(person: JoinedRoom) -> list[ToolApproval]:
+    return list(person.state.calls.values())

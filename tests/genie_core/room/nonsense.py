@@ -137,11 +137,11 @@ heritage = st.builds(
 
 
 @st.composite
-def deeds(draw: st.DrawFn, whose: str = "") -> Any:
+def host_records(draw: st.DrawFn, whose: str = "") -> Any:
     """Draw a deed, often one that its host did sign."""
     host = draw(st.just(whose or "bob") | people)
     room = draw(st.sampled_from(["r1", "r1", "another"]))
-    deed = sign_host_record(
+    host_record = sign_host_record(
         identity(draw(st.sampled_from([host, host, "mallory"]))),
         room=room,
         host=host,
@@ -149,7 +149,9 @@ def deeds(draw: st.DrawFn, whose: str = "") -> Any:
         addresses=("192.0.2.7:7777",),
         at=1.0,
     )
-    return draw(st.sampled_from([deed, deed, msgspec.structs.replace(deed, pin="")]))
+    return draw(
+        st.sampled_from([host_record, host_record, msgspec.structs.replace(host_record, pin="")])
+    )
 
 
 hellos = st.builds(
@@ -186,7 +188,7 @@ talk = st.one_of(
     st.builds(ReportDelta, seqs, texts),
     st.builds(Stop, seqs),
     st.builds(AnswerApproval, ids, st.booleans(), texts, arguments=arguments),
-    st.builds(AcceptHosting, deeds()),
+    st.builds(AcceptHosting, host_records()),
     st.builds(RecoverEvents, st.lists(events, max_size=3).map(tuple)),
 )
 filing = st.one_of(

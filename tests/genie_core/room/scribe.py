@@ -306,9 +306,15 @@ def id_of(founding: Dict) -> str:
     return f"{founding['name']}-{base64.b32encode(digest).decode().lower()}"
 
 
-def deed_statement(deed: Dict) -> bytes:
-    texts = (deed["room"], deed["host"], deed["key"], deed["pin"], *deed.get("addresses", ()))
-    return prefixed("genie-tui room deed 1", struct.pack(">d", deed["at"]), *texts)
+def host_record_statement(host_record: Dict) -> bytes:
+    texts = (
+        host_record["room"],
+        host_record["host"],
+        host_record["key"],
+        host_record["pin"],
+        *host_record.get("addresses", ()),
+    )
+    return prefixed("genie-tui room deed 1", struct.pack(">d", host_record["at"]), *texts)
 
 
 def meeting(context: str, room: str, hello: Dict, nonce: str, pin: str) -> bytes:
@@ -345,10 +351,10 @@ class Person:
             founding["before"] = before
         return founding | {"signature": self.sign(founding_statement(founding))}
 
-    def deed(self, room: str, pin: str, at: float, addresses: Sequence[str] = ()) -> Dict:
-        deed: Dict = {"room": room, "host": self.name, "key": self.key, "pin": pin, "at": at}
-        deed["addresses"] = list(addresses)
-        return deed | {"signature": self.sign(deed_statement(deed))}
+    def host_record(self, room: str, pin: str, at: float, addresses: Sequence[str] = ()) -> Dict:
+        host_record: Dict = {"room": room, "host": self.name, "key": self.key, "pin": pin, "at": at}
+        host_record["addresses"] = list(addresses)
+        return host_record | {"signature": self.sign(host_record_statement(host_record))}
 
 
 class Log:
@@ -434,8 +440,8 @@ class Log:
     def close(self, host: Person, heir: Person | None = None, *, at: float = 0.0) -> Dict:
         body: Dict = {"type": "suspended", "reason": ""}
         if heir is not None:
-            deed = heir.deed(self.room, "p" * 43, at or self.clock)
-            body |= {"heir": heir.name, "deed": deed}
+            host_record = heir.host_record(self.room, "p" * 43, at or self.clock)
+            body |= {"heir": heir.name, "deed": host_record}
         return self.add("", body, host, at=at)
 
     def heirs(self, host: Person, *heirs: Person, issue: int = 1) -> Dict:

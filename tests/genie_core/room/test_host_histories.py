@@ -20,7 +20,7 @@ def check(seed: int, steps: int) -> None:
     assert len({player.state.link for player in honest}) == 1, story
     (host,) = (player for player in honest if player.room is not None)
     assert not host.state.doubts, f"{host.state.doubts}\n{story}"
-    bodies = (event.told.body for event in host.room.log.remembered())  # type: ignore[union-attr] # they host
+    bodies = (event.original.body for event in host.room.log.remembered())  # type: ignore[union-attr] # they host
     said = Counter(body.id for body in bodies if isinstance(body, MessagePosted))
     assert all(count == 1 for count in said.values()), f"{said}\n{story}"
     if len(honest) == len(world.players):

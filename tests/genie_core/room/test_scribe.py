@@ -170,7 +170,7 @@ def test_changes_are_signed_alike_and_each_counts_once() -> None:
     again = log.add("ann", edits[0]["body"])
     state = folded(log.entries)
     assert state.doubts == {again["seq"]: REPEATED}
-    assert state.exchanges[number].text == "three"
+    assert state.threads[number].text == "three"
 
 
 def test_every_kind_of_entry_is_known_to_both() -> None:
@@ -188,9 +188,9 @@ def test_foundings_and_host_records_are_signed_alike() -> None:
     them = Person("zoe")
     theirs = msgspec.json.decode(json.dumps(them.found("team", "Team ☕", "old")), type=Founding)
     assert is_founding_of(theirs, scribe.id_of(them.found("team", "Team ☕", "old")))
-    deed = json.loads(msgspec.json.encode(DEED))
-    assert scribe.is_by(US.key, deed["signature"], scribe.deed_statement(deed))
-    record = json.dumps(them.deed(ROOM, "p" * 43, 2.5, ["h:1"]))
+    host_record = json.loads(msgspec.json.encode(DEED))
+    assert scribe.is_by(US.key, host_record["signature"], scribe.host_record_statement(host_record))
+    record = json.dumps(them.host_record(ROOM, "p" * 43, 2.5, ["h:1"]))
     assert is_valid(msgspec.json.decode(record, type=HostRecord))
 
 
@@ -608,8 +608,8 @@ async def test_a_forged_entry_is_marked_and_has_no_effect(
 
 
 def _decided(who: JoinedRoom, text: str) -> bool:
-    exchanges = who.state.exchanges.values()
-    return any(each.said.text == text and each.decision is not None for each in exchanges)
+    threads = who.state.threads.values()
+    return any(each.said.text == text and each.decision is not None for each in threads)
 
 
 async def test_a_stranger_in_the_log_of_hosts_ends_the_visit(tmp_path: Path) -> None:
@@ -858,7 +858,7 @@ async def test_recovery_brings_what_authors_signed_and_nothing_else(tmp_path: Pa
         await raw.send({"type": "bequeath", "events": events})
         told = await raw.until(lambda each: each["type"] in ("inherited", "refused"))
         assert told == {"type": "inherited", "seq": seq + 8, "unproven": 8}
-        recovered = [each for each in server.state.exchanges.values() if each.voucher]
+        recovered = [each for each in server.state.threads.values() if each.recovered_from]
         assert [each.said.text for each in recovered] == ["meanwhile"]
         assert not server.state.doubts
         assert not server.state.banned

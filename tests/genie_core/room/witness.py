@@ -143,14 +143,14 @@ class Witness:
                 self.muted.discard(fold_name(host))
                 self.banned.pop(fold_name(host), None)
                 self._take_host_role(fold_name(host))
-            case RoomSuspended(heir=heir, deed=deed):
+            case RoomSuspended(heir=heir, host_record=host_record):
                 self.terminals.clear()
                 assert heir in self.willing | {""}
                 assert self.roles.get(fold_name(heir)) != "host"
-                assert (deed is not None) == bool(heir)
-                if deed is not None:
-                    assert is_valid(deed)
-                    assert deed.key == self.keys[fold_name(heir)]
+                assert (host_record is not None) == bool(heir)
+                if host_record is not None:
+                    assert is_valid(host_record)
+                    assert host_record.key == self.keys[fold_name(heir)]
             case MemberLeft(name=name, device=device):
                 here = [each for each in everybody if each.is_at(name, device)]
                 (who,) = [each for each in here if each is actor or each.until is not None]

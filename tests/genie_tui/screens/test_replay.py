@@ -127,13 +127,13 @@ def a_busy_evening() -> ScriptedJoinedRoom:
     quiet = joined.say_here("thanks")
     joined.feed(DecisionMade(quiet, "ignore", reason="thanks need no answer"))
     denied = joined.ask("delete_file", "please tidy up", path="old.txt")
-    message = joined.state.proposals[denied].message
+    message = joined.state.calls[denied].message
     joined.feed(
         ApprovalResolved(message, denied, "denied", reason="keep it"),
         AnswerPosted(message, "Then not."),
     )
     edited = joined.ask("write_file", "write it down", path="notes.txt")
-    message = joined.state.proposals[edited].message
+    message = joined.state.calls[edited].message
     joined.feed(
         ApprovalResolved(message, edited, "approved", arguments={"path": "n.txt"}, how="edit"),
         RunFailed(message, "agent", "the model is away"),

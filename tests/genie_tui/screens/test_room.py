@@ -68,7 +68,7 @@ def conversation(screen: RoomScreen) -> str:
     return "\n".join(timeline.render_line(y).text for y in range(timeline.size.height))
 
 
-def shown_proposal(screen: RoomScreen) -> str | None:
+def shown_call(screen: RoomScreen) -> str | None:
     view = card(screen).view
     return view.request.id if view is not None else None
 
@@ -82,11 +82,11 @@ async def go_to_card(screen: RoomScreen, pilot: Pilot[Any], clock: HandClock) ->
 
 
 async def until_shown(screen: RoomScreen, pilot: Pilot[Any], approval: str) -> None:
-    await until(pilot, lambda: shown_proposal(screen) == approval)
+    await until(pilot, lambda: shown_call(screen) == approval)
 
 
 def settle(joined: ScriptedJoinedRoom, approval: str, *, approved: bool) -> None:
-    message = joined.state.proposals[approval].message
+    message = joined.state.calls[approval].message
     joined.feed(ApprovalResolved(message, approval, "approved" if approved else "denied"))
 
 
@@ -224,7 +224,7 @@ async def test_the_next_card_is_guarded_too(joined: ScriptedJoinedRoom) -> None:
     async with in_room(joined, clock=clock) as (screen, pilot):
         await go_to_card(screen, pilot, clock)
         await answer_by(pilot, clock, "a")
-        await until(pilot, lambda: shown_proposal(screen) == second)
+        await until(pilot, lambda: shown_call(screen) == second)
         await until(pilot, lambda: editor(screen).has_focus)
         assert [approval for approval, _ in joined.answers] == [first]
         await pilot.press("ctrl+g", "d")
@@ -293,7 +293,7 @@ async def test_a_card_that_gives_way_to_another_is_guarded(joined: ScriptedJoine
     async with in_room(joined, clock=clock) as (screen, pilot):
         await go_to_card(screen, pilot, clock)
         settle(joined, first, approved=False)
-        await until(pilot, lambda: shown_proposal(screen) == second)
+        await until(pilot, lambda: shown_call(screen) == second)
         await pilot.press("a")
         await pilot.pause()
         assert joined.answers == []
@@ -306,7 +306,7 @@ async def test_new_ones_do_not_change_the_card(joined: ScriptedJoinedRoom) -> No
         await go_to_card(screen, pilot, clock)
         joined.ask("two")
         await until(pilot, lambda: screen.query_one(ApprovalPanel).waiting == 2)
-        assert shown_proposal(screen) == first
+        assert shown_call(screen) == first
         assert "1 of 2" in str(card(screen).border_title)
 
 
@@ -343,9 +343,9 @@ async def test_the_key_leads_to_the_oldest(joined: ScriptedJoinedRoom) -> None:
     async with in_room(joined, clock=clock) as (screen, pilot):
         await go_to_card(screen, pilot, clock)
         await pilot.press("n")
-        await until(pilot, lambda: shown_proposal(screen) == second)
+        await until(pilot, lambda: shown_call(screen) == second)
         await pilot.press("ctrl+g", "ctrl+g")
-        await until(pilot, lambda: shown_proposal(screen) == first)
+        await until(pilot, lambda: shown_call(screen) == first)
 
 
 async def test_after_the_last_answer_the_focus_is_back_with_the_draft(
@@ -467,7 +467,7 @@ async def test_a_reason_never_reaches_another_approval(joined: ScriptedJoinedRoo
         await until(pilot, lambda: screen.query_one(ReasonInput).has_focus)
         await pilot.press(*"because")
         settle(joined, first, approved=True)
-        await until(pilot, lambda: shown_proposal(screen) == second)
+        await until(pilot, lambda: shown_call(screen) == second)
         await pilot.press("enter")
         await pilot.pause()
         assert joined.answers == []
@@ -493,7 +493,7 @@ async def test_the_full_view_shows_all_and_answers_nothing(joined: ScriptedJoine
 async def test_a_parked_one_is_marked_and_can_be_answered(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
     approval = joined.ask()
-    joined.feed(ApprovalResolved(joined.state.proposals[approval].message, approval, "parked"))
+    joined.feed(ApprovalResolved(joined.state.calls[approval].message, approval, "parked"))
     async with in_room(joined, clock=clock) as (screen, pilot):
         await go_to_card(screen, pilot, clock)
         assert "from before" in str(card(screen).border_title)
@@ -837,7 +837,7 @@ async def test_an_answer_that_is_not_taken_leaves_its_card(joined: ScriptedJoine
         await go_to_card(screen, pilot, clock)
         await answer_by(pilot, clock, "a")
         await pilot.pause()
-        assert shown_proposal(screen) == approval
+        assert shown_call(screen) == approval
         joined.takes_answers = True
         clock.rest(5)
         await answer_by(pilot, clock, "a")
@@ -853,7 +853,7 @@ async def test_a_reason_in_the_making_never_becomes_an_answer_to_the_next_call(
         await until_shown(screen, pilot, first)
         await go_to_card(screen, pilot, clock)
         await pilot.press("r", *"not ")
-        joined.feed(RunCancelled(joined.state.proposals[first].message, "stopped by bob"))
+        joined.feed(RunCancelled(joined.state.calls[first].message, "stopped by bob"))
         await until_shown(screen, pilot, second)
         for character in "a sad day":
             clock.rest(0.12)
@@ -862,7 +862,7 @@ async def test_a_reason_in_the_making_never_becomes_an_answer_to_the_next_call(
         await pilot.press("enter")
         await pilot.pause()
         assert joined.answers == []
-        assert shown_proposal(screen) == second
+        assert shown_call(screen) == second
 
 
 async def test_no_character_of_a_reason_is_lost_however_fast_it_is_typed(

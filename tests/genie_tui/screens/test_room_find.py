@@ -30,8 +30,8 @@ def say(joined: ScriptedJoinedRoom, *texts: str) -> list[int]:
 
 
 def chosen(screen: RoomScreen) -> int | None:
-    exchange = screen.query_one(Timeline).chosen
-    return exchange.seq if exchange is not None else None
+    thread = screen.query_one(Timeline).chosen
+    return thread.seq if thread is not None else None
 
 
 async def find(screen: RoomScreen, pilot: Pilot[None], text: str) -> None:

@@ -104,26 +104,26 @@ class RecordedDecisions:
         told = self.conversations.setdefault(owner, [])
         self._here.add(owner)
         lacking = missing(self._state, owner, told, place=self._place)
-        told += [item.message for item in lacking if item.exchange.seq != but]
+        told += [item.message for item in lacking if item.thread.seq != but]
 
     def _said(self, event: Event, said: MessagePosted) -> None:
         if said.handler and said.handler not in self._here:
             self._begin(said.handler, but=event.seq)
-        exchange = self._state.exchanges[event.seq]
-        if exchange.is_private:
+        thread = self._state.threads[event.seq]
+        if thread.is_private:
             return
         for owner in self._here:
-            reply = self._state.reply_of(exchange)
-            self.conversations[owner].append(as_message(exchange, self._place, reply))
+            reply = self._state.reply_of(thread)
+            self.conversations[owner].append(as_message(thread, self._place, reply))
         if said.handler and (self._last is None or event.seq <= self._last):
             position = len(self.conversations[said.handler]) - 1
             self._open[event.seq] = _Open(event, said, position)
 
     def _answered(self, message: int) -> None:
-        exchange = self._state.exchanges.get(message)
-        if exchange is None or exchange.is_private:
+        thread = self._state.threads.get(message)
+        if thread is None or thread.is_private:
             return
         for owner in self._here:
-            answer = as_answer(exchange, owner)
+            answer = as_answer(thread, owner)
             if answer is not None:
                 self.conversations[owner].append(answer)

@@ -424,9 +424,9 @@ class _Room:
         if not answers:
             return
         asked = (self._record.seq_of(each.reply_to) for each, _ in answers if each.reply_to)
-        exchanges = self._state.exchanges
-        message = next((seq for seq in asked if seq in exchanges), self._last)
-        if message not in exchanges or exchanges[message].answer is not None:
+        threads = self._state.threads
+        message = next((seq for seq in asked if seq in threads), self._last)
+        if message not in threads or threads[message].answer is not None:
             for each, key in answers:
                 self._say(each, key, is_answered=False)
             return

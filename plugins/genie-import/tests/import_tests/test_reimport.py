@@ -83,7 +83,7 @@ def test_edited_message_is_an_edit(tmp_path: Path) -> None:
     (edit,) = (each.body for each in events(room.saved) if isinstance(each.body, MessageEdited))
     assert edit.text == "How do I thicken plum soup?"
     with room.saved.reader() as log:
-        (message,) = log.state().exchanges.values()
+        (message,) = log.state().threads.values()
     assert message.text == "How do I thicken plum soup?"
 
 

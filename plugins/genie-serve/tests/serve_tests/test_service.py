@@ -492,8 +492,8 @@ async def test_members_are_given_the_addresses_of_the_configuration(tmp_path: Pa
         port = service.address.port
         expected = (Address("chat.example.org", port), Address("10.0.0.1", 99))
         assert read_invite(room.invite()).addresses == expected
-        assert room.server.room.deed is not None
-        assert room.server.room.deed.addresses == tuple(map(str, expected))
+        assert room.server.room.host_record is not None
+        assert room.server.room.host_record.addresses == tuple(map(str, expected))
 
 
 async def test_a_service_that_is_stopped_for_good_suspends_its_rooms(tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ class Messages:
         if isinstance(body, MessageEdited):
             if len(body.text) > limit:
                 raise TooLong(len(body.text), limit)
-            if body.message not in self._signer.state.exchanges:
+            if body.message not in self._signer.state.threads:
                 raise NotPrivate("the message is too old to be edited")
             return self._queue.ask(ChangeMessage(body, secrets.token_hex(8)))
         return self._queue.ask(ChangeMessage(body))

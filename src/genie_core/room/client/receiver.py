@@ -189,7 +189,7 @@ class Receiver:
             if event.seq != self._last + 1:
                 return f"the host left out events: {event.seq} came after {self._last}"
             self._last, self._newest = event.seq, event
-            is_mine = event.told.by == self._who.name
+            is_mine = event.original.by == self._who.name
             acknowledged = is_mine and self._queue.acknowledge(event)
             try:
                 self._deliver(EventsRecorded((event,)))

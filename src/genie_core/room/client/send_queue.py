@@ -316,7 +316,7 @@ class SendQueue:
 
     def _acknowledge_report(self, event: Event) -> bool:
         for report in self._reports.values():
-            if report.since < event.seq and same_content(report.body, event.told.body):
+            if report.since < event.seq and same_content(report.body, event.original.body):
                 del self._reports[report.id]
                 return True
         return False

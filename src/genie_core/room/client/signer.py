@@ -89,12 +89,12 @@ class Signer:
             case Publish(body=body):
                 return replace(frame, body=self.sign_report(body))
             case ChangeMessage(body=body):
-                exchange = self.state.exchanges.get(body.message)
-                about = exchange.about(body, self.name) if exchange is not None else b""
-                if isinstance(body, MessageEdited) and exchange is None:
+                thread = self.state.threads.get(body.message)
+                about = thread.about(body, self.name) if thread is not None else b""
+                if isinstance(body, MessageEdited) and thread is None:
                     body = replace(body, text="")  # it is not known who may read it
-                elif isinstance(body, MessageEdited) and exchange is not None:
-                    body = self.sealed_for(body, exchange.said.to)
+                elif isinstance(body, MessageEdited) and thread is not None:
+                    body = self.sealed_for(body, thread.said.to)
                 return replace(frame, body=self._signed(body, about))
             case SetPreferences(text=text):
                 changed = self._signed(PreferencesChanged(text))
@@ -105,13 +105,13 @@ class Signer:
 
     def sign_report(self, body: RunBody) -> RunBody:
         """Return a step of this person's engine with their signature."""
-        exchange = self.state.exchanges.get(body.message)
-        return body if exchange is None else self._signed(body, exchange.said.signature)
+        thread = self.state.threads.get(body.message)
+        return body if thread is None else self._signed(body, thread.said.signature)
 
     def sealed(self, body: RunBody) -> RunBody:
         """Return a step of this person's engine; sealed for them alone if the message is private."""
-        exchange = self.state.exchanges.get(body.message)
-        private = exchange is not None and exchange.is_private
+        thread = self.state.threads.get(body.message)
+        private = thread is not None and thread.is_private
         return seal(body, self.key, [self.key]) if private else body
 
     def sealed_for(self, body: S, name: str) -> S:

@@ -120,7 +120,7 @@ def find_file(state: RoomState, wanted: str, chosen: MessageThread | None = None
 def _messages(state: RoomState, chosen: MessageThread | None) -> Iterator[tuple[FileRef, ...]]:
     if chosen is not None and chosen.said.files:
         yield chosen.said.files
-    for thread in reversed(state.exchanges.values()):
+    for thread in reversed(state.threads.values()):
         if thread.said.files and thread is not chosen:
             yield thread.said.files
 

@@ -89,7 +89,7 @@ def retry(joined: "JoinedRoom", number: int = 0) -> None:
 
 def latest_interrupted(joined: "JoinedRoom") -> MessageThread | None:
     """Return this person's latest message whose work failed or was stopped."""
-    threads = reversed(joined.state.exchanges.values())
+    threads = reversed(joined.state.threads.values())
     mine = (each for each in threads if each.author == joined.name)
     return next((each for each in mine if each.phase in INTERRUPTED), None)
 
@@ -100,7 +100,7 @@ def thread_of(state: RoomState, number: int) -> MessageThread:
     Raises:
         NotDone: no such message is known, or it is hidden.
     """
-    for seq, thread in state.exchanges.items():
+    for seq, thread in state.threads.items():
         if number in (seq, thread.answered_seq) and not thread.is_hidden:
             return thread
     raise NotDone(f"There is no message {number}, or it is too old.")

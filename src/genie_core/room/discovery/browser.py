@@ -77,7 +77,7 @@ class Announcer(MdnsTask):
         self._news.set()
 
     async def _dwell(self, network: "AsyncZeroconf") -> None:
-        if not is_valid(self._announcement.deed):
+        if not is_valid(self._announcement.host_record):
             raise ValueError("what there is to say of the room is too long, or not signed")
         self._news.clear()
         info = _record(self._announcement)
@@ -125,9 +125,9 @@ class Browser(MdnsTask):
 
     def found(self, room: str) -> list[tuple[HostRecord, tuple[str, ...]]]:
         """Return the announcements of a room and the addresses to try, latest first."""
-        found = [each for each in self._rooms.values() if each.deed.room == room]
-        found.sort(key=lambda each: each.deed.at, reverse=True)
-        return [(each.deed, each.addresses) for each in found]
+        found = [each for each in self._rooms.values() if each.host_record.room == room]
+        found.sort(key=lambda each: each.host_record.at, reverse=True)
+        return [(each.host_record, each.addresses) for each in found]
 
     async def find(
         self, room: str, seconds: float = 3.0
@@ -248,10 +248,15 @@ class Browser(MdnsTask):
 
     def _is_news(self, name: str, announcement: Announcement) -> bool:
         """Whether it is new; any device can repeat old records, under any name."""
-        deed = announcement.deed
+        host_record = announcement.host_record
         for other, known in list(self._rooms.items()):
-            if (known.deed.room, known.deed.key) == (deed.room, deed.key):
-                if known.deed.at > deed.at or (other != name and known.deed.at == deed.at):
+            if (known.host_record.room, known.host_record.key) == (
+                host_record.room,
+                host_record.key,
+            ):
+                if known.host_record.at > host_record.at or (
+                    other != name and known.host_record.at == host_record.at
+                ):
                     return False
                 if other != name:
                     del self._rooms[other]
@@ -281,9 +286,11 @@ class Browser(MdnsTask):
 def _record(announcement: Announcement, name: str = "") -> "AsyncServiceInfo":
     from zeroconf.asyncio import AsyncServiceInfo
 
-    deed = announcement.deed
+    host_record = announcement.host_record
     # Not the title: a record's name should stay the same, and hosts of one room need different ones.
-    own = hashlib.sha256(f"{deed.room}\0{deed.key}".encode("utf-8", "replace")).hexdigest()[:16]
+    own = hashlib.sha256(
+        f"{host_record.room}\0{host_record.key}".encode("utf-8", "replace")
+    ).hexdigest()[:16]
     name = name or f"genie-{own}.{SERVICE}"
     return AsyncServiceInfo(
         SERVICE,
@@ -291,7 +298,7 @@ def _record(announcement: Announcement, name: str = "") -> "AsyncServiceInfo":
         server=name,
         port=announcement.port,
         properties=dict(write_announcement(announcement)),
-        parsed_addresses=_hosts(deed.addresses) or [LOOPBACK],
+        parsed_addresses=_hosts(host_record.addresses) or [LOOPBACK],
         host_ttl=LIFETIME,
         other_ttl=LIFETIME,
     )

@@ -121,7 +121,7 @@ def _load() -> type[Exception]:
     """Import zeroconf, which takes a while; return the base class of its errors."""
     import zeroconf.asyncio
 
-    import genie_core.room.security.identity  # noqa: F401 - deeds are checked on the event loop
+    import genie_core.room.security.identity  # noqa: F401 - records are checked on the event loop
 
     # Input of strangers is not worth a line, and a missing network is logged once, here.
     logging.getLogger("zeroconf").setLevel(logging.CRITICAL)

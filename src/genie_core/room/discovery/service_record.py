@@ -35,7 +35,7 @@ class Announcement(msgspec.Struct, frozen=True):
     goes on in this one, which its founding has to prove.
     """
 
-    deed: HostRecord
+    host_record: HostRecord
     title: str
     port: int
     addresses: tuple[str, ...] = ()
@@ -44,21 +44,21 @@ class Announcement(msgspec.Struct, frozen=True):
 
 def write_announcement(announcement: Announcement) -> dict[str, bytes]:
     """Return the values of the TXT record; a long title is cut."""
-    deed = announcement.deed
+    host_record = announcement.host_record
     values = {
         "v": VERSION,
-        "id": deed.room,
+        "id": host_record.room,
         "title": _cut(announcement.title),
-        "host": deed.host,
-        "pin": deed.pin,
-        "key": deed.key,
-        "at": repr(deed.at),
+        "host": host_record.host,
+        "pin": host_record.pin,
+        "key": host_record.key,
+        "at": repr(host_record.at),
     }
     if announcement.continues:
         values["continues"] = announcement.continues
-    values |= {f"a{place}": address for place, address in enumerate(deed.addresses)}
+    values |= {f"a{place}": address for place, address in enumerate(host_record.addresses)}
     encoded = {name: value.encode("utf-8", "replace") for name, value in values.items()}
-    return encoded | {"sig": deed.signature}
+    return encoded | {"sig": host_record.signature}
 
 
 def read_announcement(
@@ -70,15 +70,15 @@ def read_announcement(
     """
     if port is None or not 0 < port < 65536 or _text(values, "v") != VERSION:
         return None
-    deed = _deed(values)
-    if deed is None or not is_valid(deed):
+    host_record = _host_record(values)
+    if host_record is None or not is_valid(host_record):
         return None
     title = _cut(_text(values, "title"))
-    ways = _ways(deed.addresses, port, hosts)
-    return Announcement(deed, title, port, ways, _text(values, "continues"))
+    ways = _ways(host_record.addresses, port, hosts)
+    return Announcement(host_record, title, port, ways, _text(values, "continues"))
 
 
-def _deed(values: Mapping[bytes, bytes | None]) -> HostRecord | None:
+def _host_record(values: Mapping[bytes, bytes | None]) -> HostRecord | None:
     try:
         return HostRecord(
             room=_text(values, "id"),

@@ -97,7 +97,7 @@ class _Request:
     edited arguments whose effects were shown last, and their result.
     """
 
-    exchange: MessageThread
+    thread: MessageThread
     execution: Execution
     call: Approval
     result: PolicyResult
@@ -161,19 +161,19 @@ class Approvals:
 
     # -- requests of the engine
 
-    def request(self, exchange: MessageThread, execution: Execution, call: Approval) -> None:
+    def request(self, thread: MessageThread, execution: Execution, call: Approval) -> None:
         """Record a tool call; answer it by policy, grant or auto mode, or leave it to a person."""
-        result = self._noting_grants(exchange, call, self._evaluate(exchange, call))
-        automatic = None if self._closing else self._automatic_answer(exchange, call, result)
-        body = self._request_body(exchange, call, result, unasked=automatic is not None)
+        result = self._noting_grants(thread, call, self._evaluate(thread, call))
+        automatic = None if self._closing else self._automatic_answer(thread, call, result)
+        body = self._request_body(thread, call, result, unasked=automatic is not None)
         obstacle = UNSHOWABLE if body is None else self._obstacle(body)
         if not obstacle and automatic is None and _is_too_long(result.effects.diff):
             obstacle = TOO_LONG
         if body is None or obstacle or not self._reporter.publish(body):
             # A person must not allow a call that they can't see.
-            self._refuse(exchange, call, body, obstacle or UNRECORDED)
+            self._refuse(thread, call, body, obstacle or UNRECORDED)
             return
-        request = self._open[call.id] = _Request(exchange, execution, call, result)
+        request = self._open[call.id] = _Request(thread, execution, call, result)
         if self._closing:
             self._park(execution)
         elif automatic is not None:
@@ -181,26 +181,26 @@ class Approvals:
             self._resolve(request, granted.answer, how, granted.original)
 
     def record_own(
-        self, exchange: MessageThread, agent: str, tool: str, arguments: dict[str, Any]
+        self, thread: MessageThread, agent: str, tool: str, arguments: dict[str, Any]
     ) -> None:
         """Record a call that an agent has made without asking, with the question for it."""
         call = Approval(agent, tool, (), arguments)
-        result = replace(self._evaluate(exchange, call), because=ACTS_ALONE)
-        body = self._request_body(exchange, call, result, unasked=True)
+        result = replace(self._evaluate(thread, call), because=ACTS_ALONE)
+        body = self._request_body(thread, call, result, unasked=True)
         if body is not None and (self._obstacle(body) or size_of(body) > _MOST_OWN_BYTES):
             body = msgspec.structs.replace(body, arguments=_preview(body.arguments), effects=())
             self._private.add(body)
         if body is not None and self._reporter.publish(body):
-            made = ApprovalResolved(exchange.seq, call.id, "approved", how="own")
+            made = ApprovalResolved(thread.seq, call.id, "approved", how="own")
             self._reporter.publish(made)
 
-    def record_summary(self, exchange: MessageThread, agent: str, text: str) -> None:
+    def record_summary(self, thread: MessageThread, agent: str, text: str) -> None:
         """Record the summary with which an agent has replaced the beginning of its conversation."""
         call = Approval(agent, SUMMARISE, (), {"summary": text})
         result = PolicyResult("allow", SUMMARISED, "read", effects=ToolEffects())
-        body = self._request_body(exchange, call, result, unasked=True)
+        body = self._request_body(thread, call, result, unasked=True)
         if body is not None and self._reporter.publish(body):
-            made = ApprovalResolved(exchange.seq, call.id, "approved", how="own")
+            made = ApprovalResolved(thread.seq, call.id, "approved", how="own")
             self._reporter.publish(made)
 
     def record(self, closed: ApprovalClosed) -> None:
@@ -212,7 +212,7 @@ class Approvals:
         outcome: Outcome = "approved" if final else "denied" if answer else "expired"
         self._reporter.publish(
             ApprovalResolved(
-                request.exchange.seq,
+                request.thread.seq,
                 request.call.id,
                 outcome,
                 final.reason or (answer.reason if answer else None),
@@ -234,13 +234,13 @@ class Approvals:
         for execution in dict.fromkeys(request.execution for request in self._open.values()):
             self._park(execution)
 
-    def _evaluate(self, exchange: MessageThread, call: Approval) -> PolicyResult:
+    def _evaluate(self, thread: MessageThread, call: Approval) -> PolicyResult:
         try:
             arguments = given(call)
         except Exception:  # reading an argument may run code of the tool
             logger.exception("can't read the arguments of a call")
             return PolicyResult("ask", NO_POLICY_RESULT, must_ask=True)
-        result = self._apply_policy(exchange, call.sender, call.tool_name, arguments)
+        result = self._apply_policy(thread, call.sender, call.tool_name, arguments)
         if result.mixed or result.effect == "deny" or call.tool_name == EXCEED_BUDGET:
             return result
         if call.tool_name in SERVER_REQUESTS:
@@ -251,72 +251,72 @@ class Approvals:
         return replace(result, effect="ask", because=what, must_ask=True) if what else result
 
     def _apply_policy(
-        self, exchange: MessageThread, agent: str, tool: str, arguments: dict[str, Any]
+        self, thread: MessageThread, agent: str, tool: str, arguments: dict[str, Any]
     ) -> PolicyResult:
         policy = self._loaded().policy
         try:
-            return policy.evaluate(ToolCall(exchange.author, agent, tool, arguments))
+            return policy.evaluate(ToolCall(thread.author, agent, tool, arguments))
         except Exception:  # if a rule fails, ask a person
             logger.exception("the policy failed")
             return PolicyResult("ask", NO_POLICY_RESULT, must_ask=True)
 
     def _noting_grants(
-        self, exchange: MessageThread, call: Approval, result: PolicyResult
+        self, thread: MessageThread, call: Approval, result: PolicyResult
     ) -> PolicyResult:
         """Say of a call that is asked about which grant ended, or does not count for it."""
-        if self.grants.drop_changed(exchange.author, call) and result.effect == "ask":
+        if self.grants.drop_changed(thread.author, call) and result.effect == "ask":
             known = f"; {result.because}" if result.because else ""
             return replace(result, because=f"{CHANGED_SINCE}{known}")
         if not result.must_ask:
             return result
-        is_covered = partial(self._is_covered, exchange, call, result.effects)
-        if self.grants.find(exchange.author, call, result.effects, is_covered) is None:
+        is_covered = partial(self._is_covered, thread, call, result.effects)
+        if self.grants.find(thread.author, call, result.effects, is_covered) is None:
             return result
         return replace(result, because=f"{result.because}; your grant does not count for that")
 
     def _is_covered(
-        self, exchange: MessageThread, call: Approval, effects: ToolEffects, pattern: str
+        self, thread: MessageThread, call: Approval, effects: ToolEffects, pattern: str
     ) -> bool:
-        made = ToolCall(exchange.author, call.sender, call.tool_name, given(call))
+        made = ToolCall(thread.author, call.sender, call.tool_name, given(call))
         return self._loaded().policy.is_covered(made, effects, pattern)
 
     def _automatic_answer(
-        self, exchange: MessageThread, call: Approval, result: PolicyResult
+        self, thread: MessageThread, call: Approval, result: PolicyResult
     ) -> tuple[Granted, How] | None:
         """Return an answer by rule, grant or auto mode, and its source; uses up a grant."""
         if result.effect == "deny":
             return Granted(Answer(allow=False, reason=result.because)), "rule"
-        granted = self.grants.answer_once(exchange.seq, call, result.effects)
+        granted = self.grants.answer_once(thread.seq, call, result.effects)
         if granted is None and not result.must_ask:
-            is_covered = partial(self._is_covered, exchange, call, result.effects)
-            granted = self.grants.answer(exchange.author, call, result.effects, is_covered)
+            is_covered = partial(self._is_covered, thread, call, result.effects)
+            granted = self.grants.answer(thread.author, call, result.effects, is_covered)
         if granted is not None:
             edited = unmasked(granted.answer.arguments, call)
-            if edited is not None and self._denial(exchange, call.sender, call.tool_name, edited):
+            if edited is not None and self._denial(thread, call.sender, call.tool_name, edited):
                 return None  # the rules have changed since; ask about the original call
             return granted, "grant"
         if result.must_ask or call.tool_name == EXCEED_BUDGET:
             return None
         if result.effect == "allow":
             return Granted(Answer(allow=True, reason=result.because)), "rule"
-        if self.auto and exchange.author == self._loaded().owner:
+        if self.auto and thread.author == self._loaded().owner:
             return Granted(Answer(allow=True, reason="auto mode")), "auto"
         return None
 
     def _request_body(
-        self, exchange: MessageThread, call: Approval, result: PolicyResult, *, unasked: bool
+        self, thread: MessageThread, call: Approval, result: PolicyResult, *, unasked: bool
     ) -> ApprovalRequested | None:
         try:
             arguments, binding = shown(call), digest(call)
         except Exception:  # reading an argument may run code of the tool
             logger.exception("can't show the arguments of a call")
             return None
-        withheld, effects = self._is_withheld(exchange, call), _masked(result.effects)
+        withheld, effects = self._is_withheld(thread, call), _masked(result.effects)
         source = source_of(call.tool_name, result.risk, effects)
-        if source and exchange.is_private:
+        if source and thread.is_private:
             source = "a private request"  # the log says no more of its reads
         body = ApprovalRequested(
-            exchange.seq,
+            thread.seq,
             call.id,
             call.sender,
             call.tool_name,
@@ -339,33 +339,33 @@ class Approvals:
         return msgspec.structs.replace(body, arguments={}, effects=(), source=named)
 
     def _refuse(
-        self, exchange: MessageThread, call: Approval, body: ApprovalRequested | None, why: str
+        self, thread: MessageThread, call: Approval, body: ApprovalRequested | None, why: str
     ) -> None:
         """Deny a call that can't be shown; the model, the owner and the log get the reason."""
         tool = call.tool_name[:_PREVIEW_CHARS]
         arguments = _preview(body.arguments) if body is not None and why != UNSHOWABLE else {}
         refused = ApprovalRequested(
-            exchange.seq,
+            thread.seq,
             call.id,
             call.sender,
             tool,
             arguments,
             self._where,
-            self._is_withheld(exchange, call),
+            self._is_withheld(thread, call),
             because=why,
             unasked=True,
         )
         self._private.add(refused)
         if self._reporter.publish(refused):
-            self._reporter.publish(ApprovalResolved(exchange.seq, call.id, "expired", why))
+            self._reporter.publish(ApprovalResolved(thread.seq, call.id, "expired", why))
         self._reporter.warn(f"{tool} was not run: {why}")
         call.deny(why, automatic=True)
 
-    def _is_withheld(self, exchange: MessageThread, call: Approval) -> bool:
+    def _is_withheld(self, thread: MessageThread, call: Approval) -> bool:
         """Whether the log has the call without its arguments."""
         if call.tool_name in SERVER_REQUESTS:
             return True
-        return exchange.author != self._loaded().owner and not self._state.sharing
+        return thread.author != self._loaded().owner and not self._state.sharing
 
     def _obstacle(self, body: ApprovalRequested | ApprovalResolved) -> str:
         """Return why the log can't record a request or a resolution; empty if it can."""
@@ -408,7 +408,7 @@ class Approvals:
             if not request.parked and request.answer is None and not is_asked_again:
                 request.parked = True
                 self._reporter.publish(
-                    ApprovalResolved(request.exchange.seq, request.call.id, "parked")
+                    ApprovalResolved(request.thread.seq, request.call.id, "parked")
                 )
         execution.cancel(self._closing)
 
@@ -447,10 +447,10 @@ class Approvals:
         """Whether a pattern covers all that an open or parked call would do; False in doubt."""
         request, parked = self._open.get(approval), self._own_parked(approval)
         if request is not None:
-            return self._is_covered(request.exchange, request.call, request.result.effects, pattern)
+            return self._is_covered(request.thread, request.call, request.result.effects, pattern)
         if parked is None:
             return False
-        author = self._state.exchanges[parked.message].author
+        author = self._state.threads[parked.message].author
         call = ToolCall(author, parked.agent, parked.tool, parked.arguments)
         return self._loaded().policy.is_covered(call, self._effects_of_parked(parked), pattern)
 
@@ -468,7 +468,7 @@ class Approvals:
 
     def _evaluate_edited(self, request: _Request, edited: dict[str, Any]) -> PolicyResult:
         call, arguments = request.call, unmasked(edited, request.call) or {}
-        return self._apply_policy(request.exchange, call.sender, call.tool_name, arguments)
+        return self._apply_policy(request.thread, call.sender, call.tool_name, arguments)
 
     def _own_parked(self, approval: str) -> ToolApproval | None:
         parked = self._state.parked.get(approval)
@@ -479,9 +479,9 @@ class Approvals:
     def _effects_of_parked(
         self, parked: ToolApproval, edited: dict[str, Any] | None = None
     ) -> ToolEffects:
-        exchange = self._state.exchanges[parked.message]
+        thread = self._state.threads[parked.message]
         arguments = parked.arguments if edited is None else edited
-        return self._apply_policy(exchange, parked.agent, parked.tool, arguments).effects
+        return self._apply_policy(thread, parked.agent, parked.tool, arguments).effects
 
     def schema(self, approval: str) -> dict[str, Any] | None:
         """Return the schema of an open call's arguments; None if it is not known here."""
@@ -498,7 +498,7 @@ class Approvals:
         return parked.owner == self._engine.owner and self._answer_parked(parked, answer)
 
     def _answer_open(self, request: _Request, answer: Answer) -> bool:
-        exchange, call = request.exchange, request.call
+        thread, call = request.thread, request.call
         if request.parked or request.answer is not None:
             return False
         edited = answer.arguments if answer.allow else None
@@ -506,7 +506,7 @@ class Approvals:
             shown_for, result = request.preview or (None, request.result)
             if shown_for != edited:
                 result = self._evaluate_edited(request, edited)
-            if not self._can_record(exchange, call.id, edited, result):
+            if not self._can_record(thread, call.id, edited, result):
                 return False
             request.result = result
         effects = request.result.effects
@@ -514,14 +514,14 @@ class Approvals:
             return False
         if answer.allow:
             self.grants.add(
-                exchange.author,
+                thread.author,
                 call.sender,
                 call.tool_name,
                 answer,
                 effects,
                 arguments=unmasked(edited, call) or given(call),
                 request=call,
-                message=exchange.seq,
+                message=thread.seq,
             )
         elif answer.stop:
             request.execution.cancel(f"stopped by {self._loaded().owner}")
@@ -554,20 +554,20 @@ class Approvals:
             )
         )
         if answer.allow:
-            exchange = self._state.exchanges[parked.message]
+            thread = self._state.threads[parked.message]
             effects = self._effects_of_parked(parked, edited)
             self.grants.add(
-                exchange.author,
+                thread.author,
                 parked.agent,
                 parked.tool,
                 answer,
                 effects,
                 arguments=edited or parked.arguments,
                 parked=parked,
-                message=exchange.seq,
+                message=thread.seq,
             )
             self.grants.add_once(OneTimeGrant(parked, edited, effects.original))
-            engine.resume(exchange)
+            engine.resume(thread)
         elif answer.stop:
             self.grants.drop_once(parked.message, self.grants.once_for(parked.message))
             engine.stop(parked.message, engine.owner)
@@ -588,13 +588,13 @@ class Approvals:
             return False
         if answer.arguments is None:
             return True
-        exchange = self._state.exchanges[parked.message]
-        result = self._apply_policy(exchange, parked.agent, parked.tool, answer.arguments)
-        return self._can_record(exchange, parked.id, answer.arguments, result)
+        thread = self._state.threads[parked.message]
+        result = self._apply_policy(thread, parked.agent, parked.tool, answer.arguments)
+        return self._can_record(thread, parked.id, answer.arguments, result)
 
     def _can_record(
         self,
-        exchange: MessageThread,
+        thread: MessageThread,
         approval: str,
         edited: dict[str, Any],
         result: PolicyResult,
@@ -604,17 +604,15 @@ class Approvals:
         if not why and not self._private.hides(approval):
             masked = mask_value(edited)
             why = self._obstacle(
-                ApprovalResolved(exchange.seq, approval, "approved", arguments=masked)
+                ApprovalResolved(thread.seq, approval, "approved", arguments=masked)
             )
         if why:
             self._reporter.warn(f"the call can't be allowed with these changes: {why}")
         return not why
 
-    def _denial(
-        self, exchange: MessageThread, agent: str, tool: str, edited: dict[str, Any]
-    ) -> str:
+    def _denial(self, thread: MessageThread, agent: str, tool: str, edited: dict[str, Any]) -> str:
         """Return why a rule denies an edited call; empty if none does."""
-        result = self._apply_policy(exchange, agent, tool, edited)
+        result = self._apply_policy(thread, agent, tool, edited)
         return result.because if result.effect == "deny" else ""
 
     def _loaded(self) -> _Engine:

@@ -44,7 +44,7 @@ class Backlog:
         self.unreported: deque[RunBody] = deque()
 
     def hold(self, undecided: Iterable[MessageThread]) -> None:
-        self.waiting.update((exchange.seq, exchange) for exchange in undecided)
+        self.waiting.update((thread.seq, thread) for thread in undecided)
 
     @property
     def question(self) -> str:
@@ -52,14 +52,13 @@ class Backlog:
 
     def choose(self, choice: BacklogChoice) -> list[MessageThread]:
         """Apply the owner's choice; returns the messages that stay unanswered."""
-        kept = [exchange for exchange in self.waiting.values() if not exchange.is_deleted]
+        kept = [thread for thread in self.waiting.values() if not thread.is_deleted]
         chosen = _chosen(kept, choice)
-        left = [exchange for exchange in self.waiting.values() if exchange.seq not in chosen]
+        left = [thread for thread in self.waiting.values() if thread.seq not in chosen]
         self.due.extend(each for each in self.waiting.values() if each.seq in chosen)
         reason = LEFT_OUT.format(self._owner)
         self.unreported.extend(
-            RunCancelled(exchange.seq, TAKEN_BACK if exchange.is_deleted else reason)
-            for exchange in left
+            RunCancelled(thread.seq, TAKEN_BACK if thread.is_deleted else reason) for thread in left
         )
         self.waiting.clear()
         return left
@@ -67,5 +66,5 @@ class Backlog:
 
 def _chosen(waiting: Collection[MessageThread], choice: BacklogChoice) -> set[int]:
     if choice == "latest":
-        return set({exchange.author: exchange.seq for exchange in waiting}.values())
-    return {exchange.seq for exchange in waiting} if choice == "all" else set()
+        return set({thread.author: thread.seq for thread in waiting}.values())
+    return {thread.seq for thread in waiting} if choice == "all" else set()

@@ -45,7 +45,7 @@ Place: TypeAlias = Callable[[str], Path | None]
 class MissingMessage:
     """A message or, unless `said`, an answer that is in the log but not in the engine's memory."""
 
-    exchange: MessageThread
+    thread: MessageThread
     message: Message
     said: bool
 
@@ -67,38 +67,38 @@ class ContextSync:
         self._place = place
         self._awaited: dict[str, tuple[str, FileRef]] = {}
 
-    def message(self, exchange: MessageThread) -> Message:
+    def message(self, thread: MessageThread) -> Message:
         """Return a message for the session, with the files that are here."""
-        return as_message(exchange, self._place, self._verifier.reply_of(exchange))
+        return as_message(thread, self._place, self._verifier.reply_of(thread))
 
     def catch_up(self, item: MissingMessage) -> None:
         """Add a message or an answer that the session has not saved."""
-        verifier, exchange = self._verifier, item.exchange
-        if exchange.is_private:
+        verifier, thread = self._verifier, item.thread
+        if thread.is_private:
             return
         doubts = verifier.doubts_message if item.said else verifier.doubts_answer
-        if not doubts(exchange):
+        if not doubts(thread):
             self._append(item.message)
-            self.await_files(exchange)
+            self.await_files(thread)
 
-    def on_said(self, exchange: MessageThread) -> None:
-        self.catch_up(MissingMessage(exchange, self.message(exchange), said=True))
+    def on_said(self, thread: MessageThread) -> None:
+        self.catch_up(MissingMessage(thread, self.message(thread), said=True))
 
-    def on_answered(self, exchange: MessageThread) -> None:
-        answer = as_answer(exchange, self._owner)
-        is_shared = not exchange.is_private
-        if answer is not None and is_shared and not self._verifier.doubts_answer(exchange):
+    def on_answered(self, thread: MessageThread) -> None:
+        answer = as_answer(thread, self._owner)
+        is_shared = not thread.is_private
+        if answer is not None and is_shared and not self._verifier.doubts_answer(thread):
             self._append(answer)
 
-    def on_changed(self, exchange: MessageThread, seq: int) -> None:
+    def on_changed(self, thread: MessageThread, seq: int) -> None:
         """Add that a message was edited or deleted, by the event `seq`."""
-        if not (exchange.is_private or self._verifier.doubts_message(exchange)):
-            self._append(as_change(exchange, seq))
+        if not (thread.is_private or self._verifier.doubts_message(thread)):
+            self._append(as_change(thread, seq))
 
-    def await_files(self, exchange: MessageThread) -> None:
-        for file in exchange.said.files:
+    def await_files(self, thread: MessageThread) -> None:
+        for file in thread.said.files:
             if self._place is not None and self._place(file.digest) is None:
-                self._awaited[file.digest] = sender_of(exchange), file
+                self._awaited[file.digest] = sender_of(thread), file
 
     def on_file(self, digest: str) -> None:
         """Add a file that arrived after its message."""
@@ -115,13 +115,13 @@ class ContextSync:
             logger.warning("left out of the engine's context: %s", error)
 
 
-def sender_of(exchange: MessageThread) -> str:
+def sender_of(thread: MessageThread) -> str:
     """Return a message's author for the engine; an agent's name is marked, as no name has a space."""
-    return f"{exchange.author} (agent)" if exchange.by_agent else exchange.author
+    return f"{thread.author} (agent)" if thread.by_agent else thread.author
 
 
 def as_message(
-    exchange: MessageThread, place: Place | None = None, reply: Reply | None = None
+    thread: MessageThread, place: Place | None = None, reply: Reply | None = None
 ) -> Message:
     """Convert a person's message for the engine, with its original.
 
@@ -129,11 +129,11 @@ def as_message(
     (see `late_file`) or that agents can't read are only named, because an agent that gets such a
     file fails. It gets all files since its last run, so one file would break every later answer.
     """
-    said = exchange.said
-    sender = sender_of(exchange)
-    text = _as_theirs(exchange.text)
+    said = thread.said
+    sender = sender_of(thread)
+    text = _as_theirs(thread.text)
     content = f"* {sender} {text}" if said.emote else text
-    if exchange.is_deleted:
+    if thread.is_deleted:
         content = "(deleted)"
     elif not content.strip():
         content = _in_place_of_text(said)
@@ -148,19 +148,19 @@ def as_message(
     return Message(
         content=content,
         sender=sender,
-        request_id=str(exchange.seq),
+        request_id=str(thread.seq),
         threads=[_as_thread(quote) for quote in said.quotes if not quote.is_mark],
         attachments=_attachments(readable, place) if place else [],
     )
 
 
-def as_change(exchange: MessageThread, seq: int) -> Message:
+def as_change(thread: MessageThread, seq: int) -> Message:
     """Return a message for the engine that says how an earlier one was changed, by event `seq`."""
-    before = _in_line(exchange.said.text[:CHANGED_CHARS])
-    what = f"(changed the message “{before}…” to)\n{_as_theirs(exchange.text)}"
-    if exchange.is_deleted:
+    before = _in_line(thread.said.text[:CHANGED_CHARS])
+    what = f"(changed the message “{before}…” to)\n{_as_theirs(thread.text)}"
+    if thread.is_deleted:
         what = f"(took back the message “{before}…”; do not act on it)"
-    return Message(what, sender_of(exchange), request_id=str(seq))
+    return Message(what, sender_of(thread), request_id=str(seq))
 
 
 def _as_theirs(text: str) -> str:
@@ -204,17 +204,17 @@ def _attachments(files: Sequence[FileRef], place: Place) -> list[Attachment]:
     return [Attachment(str(path), safe_name(file.name), file.media) for file, path in paths if path]
 
 
-def as_answer(exchange: MessageThread, owner: str) -> Message | None:
+def as_answer(thread: MessageThread, owner: str) -> Message | None:
     """Convert an answer for the engine; None if there is none yet.
 
     Answers of the owner's engine have the number of their message as request id, other answers
     their own number.
     """
-    if exchange.answer is None or exchange.answered_seq is None:
+    if thread.answer is None or thread.answered_seq is None:
         return None
-    mark = exchange.seq if exchange.handler == owner else exchange.answered_seq
+    mark = thread.seq if thread.handler == owner else thread.answered_seq
     return Message(
-        exchange.answer.text, SYSTEM, receiver=exchange.answer.receiver, request_id=str(mark)
+        thread.answer.text, SYSTEM, receiver=thread.answer.receiver, request_id=str(mark)
     )
 
 
@@ -234,20 +234,20 @@ def missing(
     known = {(message.request_id, message.sender == SYSTEM) for message in remembered}
     first = min((int(mark) for mark, _ in known if mark and mark.isdecimal()), default=0)
     items: list[tuple[int, MissingMessage]] = []
-    for exchange in reversed(state.exchanges.values()):
-        if exchange.seq < first or len(items) >= 2 * limit:
+    for thread in reversed(state.threads.values()):
+        if thread.seq < first or len(items) >= 2 * limit:
             break
-        if exchange.is_private:
+        if thread.is_private:
             continue
-        said = as_message(exchange, place, (reply_of or state.reply_of)(exchange))
-        changed = state.amended.get(exchange.seq)
+        said = as_message(thread, place, (reply_of or state.reply_of)(thread))
+        changed = state.amended.get(thread.seq)
         if (said.request_id, False) not in known:
-            items.append((exchange.seq, MissingMessage(exchange, said, said=True)))
+            items.append((thread.seq, MissingMessage(thread, said, said=True)))
         elif changed is not None and (str(changed), False) not in known:
-            change = as_change(exchange, changed)
-            items.append((changed, MissingMessage(exchange, change, said=True)))
-        answer = as_answer(exchange, owner)
+            change = as_change(thread, changed)
+            items.append((changed, MissingMessage(thread, change, said=True)))
+        answer = as_answer(thread, owner)
         if answer is not None and (answer.request_id, True) not in known:
-            items.append((exchange.answered_seq or 0, MissingMessage(exchange, answer, said=False)))
+            items.append((thread.answered_seq or 0, MissingMessage(thread, answer, said=False)))
     items.sort(key=lambda pair: pair[0])
     return [item for _, item in items[-limit:]]

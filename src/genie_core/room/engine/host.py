@@ -92,7 +92,7 @@ class EngineHost:
         if self._runs is not None:
             self._runs.accept(event)
         elif self._status.state is EngineState.FAILED and isinstance(event.body, MessagePosted):
-            self._refuse_work(self._state.exchanges[event.seq])
+            self._refuse_work(self._state.threads[event.seq])
 
     @property
     def controls(self) -> EngineControls | None:
@@ -135,10 +135,10 @@ class EngineHost:
         chosen = list(running) if message is None else [message]
         return sum(self._stop(running[seq]) for seq in chosen if seq in running)
 
-    def _stop(self, exchange: MessageThread) -> bool:
-        if self.has(exchange):
-            return self.stop_here(exchange.seq, self._name)
-        return self._remote.stop(exchange)
+    def _stop(self, thread: MessageThread) -> bool:
+        if self.has(thread):
+            return self.stop_here(thread.seq, self._name)
+        return self._remote.stop(thread)
 
     def stop_here(self, message: int, by: str) -> bool:
         return self._runs is not None and self._runs.stop(message, by)
@@ -150,9 +150,9 @@ class EngineHost:
         running = self._state.running.values()
         return [each for each in running if each.seq not in waiting and self.has(each)]
 
-    def has(self, exchange: MessageThread) -> bool:
-        mine = exchange.handler == self._name
-        return mine and not self._state.is_elsewhere(exchange, self._site.device)
+    def has(self, thread: MessageThread) -> bool:
+        mine = thread.handler == self._name
+        return mine and not self._state.is_elsewhere(thread, self._site.device)
 
     async def close(self, reason: str, grace: Grace) -> set[int]:
         """End all runs, within the grace plus a few seconds, and close the engine.
@@ -166,9 +166,9 @@ class EngineHost:
                 self._show(replace(self._status, auto=False))
             left_behind = await self._runs.close(grace, reason)
         else:
-            for exchange in self._unfinished():
+            for thread in self._unfinished():
                 lost = f"{self._name} left before it began"
-                self._reporter.publish(RunFailed(exchange.seq, "lost", lost))
+                self._reporter.publish(RunFailed(thread.seq, "lost", lost))
         self._closing.set()
         if self._serving is not None:
             if self._runs is None:
@@ -254,12 +254,12 @@ class EngineHost:
         self._approvals.end()
         self._show(replace(self._status, state=EngineState.FAILED, detail=why, auto=False))
         self._reporter.warn(why)
-        for exchange in self._unfinished():
-            self._refuse_work(exchange)
+        for thread in self._unfinished():
+            self._refuse_work(thread)
 
     def _unfinished(self) -> list[MessageThread]:
         runs = unfinished(self._state, self._reporter.unrecorded)
-        return [one for one in map(self._state.exchanges.__getitem__, runs) if self.has(one)]
+        return [one for one in map(self._state.threads.__getitem__, runs) if self.has(one)]
 
     def _members(self) -> list[str]:
         state = self._state
@@ -281,8 +281,8 @@ class EngineHost:
         self._status = status
         self._reporter.show_engine(status)
 
-    def _refuse_work(self, exchange: MessageThread) -> None:
-        if self.has(exchange):
-            failed = RunFailed(exchange.seq, "factory", NOT_READY.format(self._name))
+    def _refuse_work(self, thread: MessageThread) -> None:
+        if self.has(thread):
+            failed = RunFailed(thread.seq, "factory", NOT_READY.format(self._name))
             self._config.private.add_failure(failed, self._status.detail)
             self._reporter.publish(failed)

@@ -46,20 +46,20 @@ def unfinished(state: RoomState, unrecorded: Iterable[RunBody]) -> dict[int, lis
     for body in unrecorded:
         steps.setdefault(body.message, []).append(body)
     open_requests: dict[int, list[str]] = {}
-    for seq in sorted({*state.running, *(seq for seq in steps if seq in state.exchanges)}):
-        waiting = _waiting_after(state.exchanges[seq], steps.get(seq, ()))
+    for seq in sorted({*state.running, *(seq for seq in steps if seq in state.threads)}):
+        waiting = _waiting_after(state.threads[seq], steps.get(seq, ()))
         if waiting is not None:
             open_requests[seq] = waiting
     return open_requests
 
 
-def _waiting_after(exchange: MessageThread, steps: Iterable[RunBody]) -> list[str] | None:
+def _waiting_after(thread: MessageThread, steps: Iterable[RunBody]) -> list[str] | None:
     """Return the open requests of a run after these steps; None if it has ended.
 
     Before the decision, ignore all other steps: the log may have lost the decision.
     """
-    waiting: dict[str, None] | None = dict(exchange.waiting) if exchange.phase in RUNNING else None
-    is_decided = exchange.phase is not Phase.DECIDING
+    waiting: dict[str, None] | None = dict(thread.waiting) if thread.phase in RUNNING else None
+    is_decided = thread.phase is not Phase.DECIDING
     for body in steps:
         match body:
             case ApprovalRequested(approval=approval) if waiting is not None and is_decided:

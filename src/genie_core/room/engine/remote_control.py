@@ -25,15 +25,15 @@ class RemoteControl:
         request = self._state.open.get(approval)
         if request is None or request.owner != self._client.name:
             return False
-        exchange = self._state.exchanges[request.message]
-        if not self._state.is_elsewhere(exchange, self._client.device):
+        thread = self._state.threads[request.message]
+        if not self._state.is_elsewhere(thread, self._client.device):
             return False
         if answer.allow and request.withheld:
             self._emit(
                 warning("only the terminal that runs this call can show it; answer it there")
             )
             return False
-        if exchange.is_private:
+        if thread.is_private:
             self._emit(warning("a private request is answered where the agent runs"))
             return False
         return self._client.queue.ask(
@@ -57,7 +57,7 @@ class RemoteControl:
                 warning("the host claims that you answered a tool call elsewhere, but you did not")
             )
             return None
-        request = self._state.proposals.get(answered.approval)
+        request = self._state.calls.get(answered.approval)
         if answered.allow and request is not None and answered.call != request.digest:
             self._emit(
                 warning(
@@ -76,9 +76,9 @@ class RemoteControl:
             answered.covers,
         )
 
-    def stop(self, exchange: MessageThread) -> bool:
+    def stop(self, thread: MessageThread) -> bool:
         """Ask another terminal to stop a run; False if this person may not."""
-        if self._client.name not in (exchange.author, exchange.handler):
+        if self._client.name not in (thread.author, thread.handler):
             return False
-        self._client.queue.stop(exchange.seq)
+        self._client.queue.stop(thread.seq)
         return True

@@ -105,12 +105,12 @@ class EngineReporter:
         self._emit(warning(mask_known(text)))
 
     def _is_private(self, message: int) -> bool:
-        exchange = self._state.exchanges.get(message)
-        return exchange is not None and exchange.is_private
+        thread = self._state.threads.get(message)
+        return thread is not None and thread.is_private
 
     def _is_own(self, message: int) -> bool:
-        exchange = self._state.exchanges.get(message)
-        return exchange is not None and exchange.author == self._client.name
+        thread = self._state.threads.get(message)
+        return thread is not None and thread.author == self._client.name
 
 
 def masked(body: RunBody) -> RunBody:

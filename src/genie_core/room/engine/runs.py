@@ -82,7 +82,7 @@ class MessageRun:
     agents since the last recorded step.
     """
 
-    exchange: MessageThread
+    thread: MessageThread
     execution: Execution
     offered: tuple[ToolApproval, ...] = ()
     bill: dict[tuple[str, str, bool], Usage] = field(default_factory=dict)
@@ -166,7 +166,7 @@ class RunManager:
         lost = {
             seq: approvals
             for seq, approvals in unfinished(self._state, self._reporter.unrecorded).items()
-            if seq <= live_after and self._is_here(self._state.exchanges[seq])
+            if seq <= live_after and self._is_here(self._state.threads[seq])
         }
         self._hold_back(lost)
         running = self._state.running.items()
@@ -176,26 +176,26 @@ class RunManager:
             self._state, self._owner, remembered, place=self._site.place, reply_of=reply_of
         )
         for item in lacking:
-            if item.said and item.exchange.seq in waiting:
+            if item.said and item.thread.seq in waiting:
                 # Also handle those before it that are not in the context.
-                while waiting and next(iter(waiting)) <= item.exchange.seq:
+                while waiting and next(iter(waiting)) <= item.thread.seq:
                     self._take(waiting.pop(next(iter(waiting))))
-            elif item.said and item.exchange.seq in self._backlog.waiting:
-                self._held_context[item.exchange.seq] = item
+            elif item.said and item.thread.seq in self._backlog.waiting:
+                self._held_context[item.thread.seq] = item
             else:
                 self._context.catch_up(item)
-        for exchange in waiting.values():
-            self._take(exchange)
+        for thread in waiting.values():
+            self._take(thread)
         for seq, approvals in lost.items():
             if seq not in self._backlog.waiting:
-                self._give_up(self._state.exchanges[seq], approvals)
+                self._give_up(self._state.threads[seq], approvals)
         self._report_backlog(IN_FLIGHT)
         if self._backlog.question:
             self._reporter.warn(self._backlog.question)
 
     def _hold_back(self, lost: Iterable[int]) -> None:
         begun = {body.message for body in self._reporter.unrecorded}
-        runs = [self._state.exchanges[seq] for seq in lost if seq not in begun]
+        runs = [self._state.threads[seq] for seq in lost if seq not in begun]
         undecided = [
             each
             for each in runs
@@ -213,10 +213,10 @@ class RunManager:
         """Choose which messages of the backlog to answer; returns how many, None without a backlog."""
         if not self._backlog.waiting or self._closing:
             return None
-        for exchange in self._backlog.choose(choice):
-            held = self._held_context.get(exchange.seq)
-            if held is not None and held.message.request_id == str(exchange.seq):
-                self._context.on_said(exchange)  # as it is now
+        for thread in self._backlog.choose(choice):
+            held = self._held_context.get(thread.seq)
+            if held is not None and held.message.request_id == str(thread.seq):
+                self._context.on_said(thread)  # as it is now
             elif held is not None:
                 self._context.catch_up(held)
         self._held_context.clear()
@@ -245,16 +245,16 @@ class RunManager:
         if self._backlog.unreported and event.by == self._owner and isinstance(event.body, ENDS):
             self._report_backlog(1)
         match event.body:
-            case MessagePosted() if self._is_here(self._state.exchanges[event.seq]):
-                self._take(self._state.exchanges[event.seq])
+            case MessagePosted() if self._is_here(self._state.threads[event.seq]):
+                self._take(self._state.threads[event.seq])
             case MessagePosted() if not self._closing:
-                self._context.on_said(self._state.exchanges[event.seq])
+                self._context.on_said(self._state.threads[event.seq])
             case MessageEdited() | MessageDeleted() | RecoveredEvent() if not self._closing:
-                exchange = self._state.changed_by(event)
-                if exchange is not None and self._state.amended.get(exchange.seq) == event.seq:
-                    self._context.on_changed(exchange, event.seq)
+                thread = self._state.changed_by(event)
+                if thread is not None and self._state.amended.get(thread.seq) == event.seq:
+                    self._context.on_changed(thread, event.seq)
             case AnswerPosted(message=message) if not self._closing:
-                answered = self._state.exchanges[message]
+                answered = self._state.threads[message]
                 if not self._is_here(answered):  # the session has its own answers
                     self._context.on_answered(answered)
             case MemberLeft(name=name) if name != self._owner:
@@ -262,19 +262,19 @@ class RunManager:
             case _:
                 pass
 
-    def _is_here(self, exchange: MessageThread) -> bool:
-        mine = exchange.handler == self._owner
-        return mine and not self._state.is_elsewhere(exchange, self._site.device)
+    def _is_here(self, thread: MessageThread) -> bool:
+        mine = thread.handler == self._owner
+        return mine and not self._state.is_elsewhere(thread, self._site.device)
 
-    def _take(self, exchange: MessageThread) -> None:
-        objection = self._verifier.objection(exchange)
-        if exchange.is_deleted:
-            self._reporter.publish(RunCancelled(exchange.seq, TAKEN_BACK))
+    def _take(self, thread: MessageThread) -> None:
+        objection = self._verifier.objection(thread)
+        if thread.is_deleted:
+            self._reporter.publish(RunCancelled(thread.seq, TAKEN_BACK))
         elif objection:
             self._reporter.warn(objection)
-            self._reporter.publish(RunFailed(exchange.seq, "lost", objection))
+            self._reporter.publish(RunFailed(thread.seq, "lost", objection))
         else:
-            self._handle(exchange)
+            self._handle(thread)
 
     def stop(self, message: int, by: str) -> bool:
         """Stop a run on behalf of a person; False if it is not running here."""
@@ -292,13 +292,13 @@ class RunManager:
         ran: dict[Execution, int] = {}
         if not await grace.wait_for(self._idle):
             for current in list(self._runs.values()):
-                ran[current.execution] = current.exchange.seq
+                ran[current.execution] = current.thread.seq
                 current.execution.cancel(reason)
             with suppress(TimeoutError):
                 async with asyncio.timeout(END_TIMEOUT):
                     await self._idle.wait()
         await self._end_session()
-        stuck = {run.exchange.seq for run in self._runs.values()}
+        stuck = {run.thread.seq for run in self._runs.values()}
         return stuck | {ran[each] for each in self._session.left_behind if each in ran}
 
     async def _end_session(self) -> None:
@@ -311,8 +311,8 @@ class RunManager:
             for task in self._watchers:
                 task.cancel()
 
-    def _give_up(self, exchange: MessageThread, waiting: Iterable[str]) -> None:
-        seq, reason = exchange.seq, f"{self._owner}'s program ended during this run"
+    def _give_up(self, thread: MessageThread, waiting: Iterable[str]) -> None:
+        seq, reason = thread.seq, f"{self._owner}'s program ended during this run"
         parked = (ApprovalResolved(seq, approval, "parked") for approval in waiting)
         self._backlog.unreported.extend((*parked, RunFailed(seq, "lost", reason)))
 
@@ -320,55 +320,55 @@ class RunManager:
         if not self._closing:
             self._context.on_file(digest)
 
-    def _handle(self, exchange: MessageThread) -> None:
+    def _handle(self, thread: MessageThread) -> None:
         if self._closing:
-            self._reporter.publish(RunFailed(exchange.seq, "lost", f"{self._owner} is leaving"))
+            self._reporter.publish(RunFailed(thread.seq, "lost", f"{self._owner} is leaving"))
             return
-        command = owner_command.set(self._command_in(exchange))  # for the run's own task
+        command = owner_command.set(self._command_in(thread))  # for the run's own task
         try:
-            execution = self._begin_run(exchange)
+            execution = self._begin_run(thread)
         except GenieError as error:
-            self._fail(RunFailed(exchange.seq, "reasoner", public_summary(error)), summary(error))
+            self._fail(RunFailed(thread.seq, "reasoner", public_summary(error)), summary(error))
         else:
-            self._watch(exchange, execution)
-            self._context.await_files(exchange)
+            self._watch(thread, execution)
+            self._context.await_files(thread)
         finally:
             owner_command.reset(command)
 
-    def _begin_run(self, exchange: MessageThread) -> Execution:
-        if not exchange.is_private:
-            return self._session.handle(self._context.message(exchange))
+    def _begin_run(self, thread: MessageThread) -> Execution:
+        if not thread.is_private:
+            return self._session.handle(self._context.message(thread))
         return self._session.delegate(
-            exchange.text,
-            sender=exchange.author,
-            receiver=exchange.author,
-            request_id=str(exchange.seq),
+            thread.text,
+            sender=thread.author,
+            receiver=thread.author,
+            request_id=str(thread.seq),
             reason="asked privately",
             private=True,
         )
 
-    def _command_in(self, exchange: MessageThread) -> str:
+    def _command_in(self, thread: MessageThread) -> str:
         """Return the owner's last words behind the agent's name if it begins with `/`.
 
         A message with quotes has none: its text may be that of a file or a tool server.
         """
-        is_own = exchange.author == self._owner and not exchange.said.quotes
-        if not is_own or self._verifier.doubts_message(exchange):
+        is_own = thread.author == self._owner and not thread.said.quotes
+        if not is_own or self._verifier.doubts_message(thread):
             return ""
-        found = _COMMAND.match(exchange.text)
+        found = _COMMAND.match(thread.text)
         return found["command"].strip() if found else ""
 
-    def _watch(self, exchange: MessageThread, execution: Execution) -> None:
-        offered = self._approvals.grants.once_for(exchange.seq)
-        current = MessageRun(exchange, execution, offered)
-        self._runs[exchange.seq] = current
+    def _watch(self, thread: MessageThread, execution: Execution) -> None:
+        offered = self._approvals.grants.once_for(thread.seq)
+        current = MessageRun(thread, execution, offered)
+        self._runs[thread.seq] = current
         self._idle.clear()
         watcher = self._tasks.create_task(self._follow(current))
         self._watchers.add(watcher)
         watcher.add_done_callback(self._watchers.discard)
 
     async def _follow(self, current: MessageRun) -> None:
-        seq = current.exchange.seq
+        seq = current.thread.seq
         try:
             async for event in current.execution.events():
                 self._report(current, event)
@@ -383,10 +383,10 @@ class RunManager:
             if not self._runs:
                 self._idle.set()
         self._approvals.grants.drop_once(seq, current.offered)
-        self.resume(current.exchange)
+        self.resume(current.thread)
 
     def _report(self, current: MessageRun, event: run.ExecutionEvent) -> None:
-        seq = current.exchange.seq
+        seq = current.thread.seq
         match event:
             case run.Decided() as decided:
                 self._reporter.publish(
@@ -404,16 +404,16 @@ class RunManager:
                 self._reporter.delta(seq, text)
             case run.Doing(agent=agent, what=what, detail=detail):
                 if what == "acted":
-                    self._approvals.record_own(current.exchange, agent, *acted_call(detail))
+                    self._approvals.record_own(current.thread, agent, *acted_call(detail))
                     self._on_own()
                 elif what == "summarised":
-                    self._approvals.record_summary(current.exchange, agent, detail)
+                    self._approvals.record_summary(current.thread, agent, detail)
                 else:
                     self._reporter.progress(seq, agent, what, detail)
             case run.Spent(agent=agent, usage=usage):
                 current.charge(agent, usage)
             case run.ApprovalPending(approval=approval):
-                self._approvals.request(current.exchange, current.execution, approval)
+                self._approvals.request(current.thread, current.execution, approval)
             case run.ApprovalClosed() as resolved:
                 self._approvals.record(resolved)
             case run.Unsaved(error=error):
@@ -445,26 +445,26 @@ class RunManager:
         if not self._reporter.publish(complete) and complete.text:
             self._reporter.publish(msgspec.structs.replace(end, text=""))
 
-    def resume(self, exchange: MessageThread) -> None:
+    def resume(self, thread: MessageThread) -> None:
         """Run the agent again for calls allowed after a pause, unless a run is active."""
-        grants, seq = self._approvals.grants, exchange.seq
+        grants, seq = self._approvals.grants, thread.seq
         if self._closing or seq in self._runs or not grants.once_for(seq):
             return
-        decision = exchange.decision if self._verifier.is_own_decision(exchange) else None
+        decision = thread.decision if self._verifier.is_own_decision(thread) else None
         if decision is None or decision.query is None:
             grants.drop_once(seq, grants.once_for(seq))
             return
         try:
             execution = self._session.delegate(
                 decision.query,
-                sender=exchange.author,
+                sender=thread.author,
                 receiver=decision.receiver,
                 request_id=str(seq),
                 reason="continues after the pause",
-                private=exchange.is_private,
+                private=thread.is_private,
             )
         except GenieError as error:
             grants.drop_once(seq, grants.once_for(seq))
             self._reporter.warn(f"the allowed call can't be made: {error}")
         else:
-            self._watch(exchange, execution)
+            self._watch(thread, execution)

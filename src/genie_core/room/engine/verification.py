@@ -27,73 +27,73 @@ class Verifier:
 
     def begin(self, live_after: int) -> None:
         """Mark the owner's messages up to this event as handled, so that replays are rejected."""
-        for past in self._state.exchanges.values():
+        for past in self._state.threads.values():
             if past.author == self._owner and past.seq <= live_after:
                 self._handled.add(past.said.id)
 
-    def objection(self, exchange: MessageThread) -> str:
+    def objection(self, thread: MessageThread) -> str:
         """Return why the engine rejects a message; empty, and only once, if it accepts it."""
-        if self._state.doubt_of(exchange.seq) == REPEATED:
-            return f"the host claims that {exchange.author} wrote this again, but they did not"
-        if not self._state.is_proven(exchange.seq):
-            return f"the host claims that {exchange.author} wrote this, but they did not sign it"
-        if exchange.by_agent:
+        if self._state.doubt_of(thread.seq) == REPEATED:
+            return f"the host claims that {thread.author} wrote this again, but they did not"
+        if not self._state.is_proven(thread.seq):
+            return f"the host claims that {thread.author} wrote this, but they did not sign it"
+        if thread.by_agent:
             return "agents that are members are not answered"
-        if exchange.author != self._owner:
+        if thread.author != self._owner:
             return "" if self._serves else f"{self._owner}'s engine serves no one else"
         if self._author is None:
             return ""
-        if not self._author.wrote(exchange.said):
+        if not self._author.wrote(thread.said):
             return f"the host claims that {self._owner} wrote this, but {self._owner} did not"
-        if not self._author.is_current(exchange.said):
+        if not self._author.is_current(thread.said):
             return (
                 f"{self._owner}'s other terminal sent this before it knew this terminal, or the "
                 "host repeats an old message; send it again"
             )
-        if exchange.said.id in self._handled:
+        if thread.said.id in self._handled:
             return f"the host claims that {self._owner} wrote this again, but they did not"
-        self._handled.add(exchange.said.id)
+        self._handled.add(thread.said.id)
         return ""
 
-    def doubts_message(self, exchange: MessageThread) -> bool:
+    def doubts_message(self, thread: MessageThread) -> bool:
         """Whether the room attributes a message to a person who did not sign it."""
-        if not self._state.is_proven(exchange.seq):
+        if not self._state.is_proven(thread.seq):
             return True
-        if self._author is None or exchange.author != self._owner:
+        if self._author is None or thread.author != self._owner:
             return False
-        is_claim = not self._serves or bool(exchange.voucher)
-        return is_claim and not self._author.wrote(exchange.said)
+        is_claim = not self._serves or bool(thread.recovered_from)
+        return is_claim and not self._author.wrote(thread.said)
 
-    def doubts_answer(self, exchange: MessageThread) -> bool:
-        if not self._state.is_proven(exchange.answered_seq or 0):
+    def doubts_answer(self, thread: MessageThread) -> bool:
+        if not self._state.is_proven(thread.answered_seq or 0):
             return True
-        if exchange.handler != self._owner or exchange.answer is None:
+        if thread.handler != self._owner or thread.answer is None:
             return False
         if self._serves or self._author is None:
-            return bool(exchange.answer_voucher)
-        return not self._author.reported(exchange.said, exchange.answer)
+            return bool(thread.answer_recovered_from)
+        return not self._author.reported(thread.said, thread.answer)
 
-    def reply_of(self, exchange: MessageThread) -> Reply | None:
+    def reply_of(self, thread: MessageThread) -> Reply | None:
         """Return the original of a reply; None if the person named there did not sign it."""
-        target = self._state.exchanges.get(exchange.reply)
+        target = self._state.threads.get(thread.reply)
         if target is None:
             return None
-        is_answer = exchange.said.reply_to != target.seq
+        is_answer = thread.said.reply_to != target.seq
         doubts = self.doubts_answer if is_answer else self.doubts_message
-        return None if doubts(target) else self._state.reply_of(exchange)
+        return None if doubts(target) else self._state.reply_of(thread)
 
     def is_own_call(self, request: ToolApproval) -> bool:
         """Whether the owner's engine requested this call, for a message of the owner."""
         if self._serves or self._author is None:
             return True
-        exchange = self._state.exchanges[request.message]
-        return self._author.reported(exchange.said, request.call) and self.is_own_decision(exchange)
+        thread = self._state.threads[request.message]
+        return self._author.reported(thread.said, request.call) and self.is_own_decision(thread)
 
-    def is_own_decision(self, exchange: MessageThread) -> bool:
+    def is_own_decision(self, thread: MessageThread) -> bool:
         """Whether the owner's engine gave this message of the owner to an agent."""
-        decision, author = exchange.decision, self._author
+        decision, author = thread.decision, self._author
         if self._serves or author is None:
             return True
-        if decision is None or exchange.author != self._owner or not author.wrote(exchange.said):
+        if decision is None or thread.author != self._owner or not author.wrote(thread.said):
             return False
-        return author.reported(exchange.said, decision)
+        return author.reported(thread.said, decision)

@@ -28,7 +28,7 @@ def with_records(announced: Announced, records: Iterable[HostRecord]) -> Announc
 
     So they are found where no announcement reaches, or only an old one that a device repeats.
     """
-    known = {deed for deed, _ in announced}
+    known = {host_record for host_record, _ in announced}
     missing = (each for each in records if each not in known)
     return [*announced, *((each, each.addresses) for each in missing)]
 
@@ -47,11 +47,13 @@ async def answering_above(
     `key` is this person's. Takes `LOOK` seconds at most, and none if no such host is known.
     """
     higher = [key_ for key_ in hosts.above(claim) if key_ != key]
-    asked = [(deed, where) for deed, where in known if deed.key in higher][:MOST]
+    asked = [(host_record, where) for host_record, where in known if host_record.key in higher][
+        :MOST
+    ]
     answers = await claims(partial(ask_signer, within=LOOK), key, asked, claim.challenge.room)
     found = {
-        deed.key: msgspec.structs.replace(deed, addresses=tuple(where))
-        for deed, where, other in answers
+        host_record.key: msgspec.structs.replace(host_record, addresses=tuple(where))
+        for host_record, where, other in answers
         if hosts.follows(other)
     }
     return next((found[each] for each in higher if each in found), None)
@@ -80,12 +82,14 @@ class HostConflicts(NetworkWatch[tuple[HostRecord, tuple[str, ...]]]):
         state = self._state()
         order = state.succession.order
         others = [
-            (deed, addresses)
-            for deed, addresses in sorted(announced, key=lambda each: rank_in(order, each[0].key))
-            if deed.key != state.host_key and can_host(state, deed)
+            (host_record, addresses)
+            for host_record, addresses in sorted(
+                announced, key=lambda each: rank_in(order, each[0].key)
+            )
+            if host_record.key != state.host_key and can_host(state, host_record)
         ][:MOST]
         there = await claims(self._ask, self._key, others)
-        hosts = tuple(sorted({deed.host for deed, _, _ in there}))
+        hosts = tuple(sorted({host_record.host for host_record, _, _ in there}))
         if hosts != self._told:
             self._told = hosts
             self._emit(OtherHostsChanged(hosts))

@@ -153,7 +153,7 @@ async def find_continuations(
 
 def is_candidate(state: RoomState, announced: Announcement) -> bool:
     """Whether a member who may host a room announces another one that continues it."""
-    return may_be_continued(state, announced.deed, announced.continues)
+    return may_be_continued(state, announced.host_record, announced.continues)
 
 
 def candidates(state: RoomState, announced: Iterable[Announcement]) -> list[Announcement]:
@@ -161,17 +161,21 @@ def candidates(state: RoomState, announced: Iterable[Announcement]) -> list[Anno
     counts = Counter[str]()
     ranked: list[tuple[int, Announcement]] = []
     found = [each for each in announced if is_candidate(state, each)]
-    for each in sorted(found, key=lambda each: each.deed.at, reverse=True):
-        ranked.append((counts[each.deed.key], each))
-        counts[each.deed.key] += 1
+    for each in sorted(found, key=lambda each: each.host_record.at, reverse=True):
+        ranked.append((counts[each.host_record.key], each))
+        counts[each.host_record.key] += 1
     return [each for _, each in sorted(ranked, key=itemgetter(0))][:MOST]
 
 
 def is_continued_by(state: RoomState, announced: Announcement) -> bool:
     """Whether a former host announces the room that goes on in this one."""
-    deed, name = announced.deed, state.owner_of(announced.deed.key)
-    is_former = name in state.hosts and deed.key != state.host_key
-    return is_former and continued_room(state.founding) == deed.room and name == deed.host
+    host_record, name = announced.host_record, state.owner_of(announced.host_record.key)
+    is_former = name in state.hosts and host_record.key != state.host_key
+    return (
+        is_former
+        and continued_room(state.founding) == host_record.room
+        and name == host_record.host
+    )
 
 
 async def _answering(
@@ -182,8 +186,10 @@ async def _answering(
     ask: AskSigner,
 ) -> list[Continuation]:
     found = (
-        proven(state, deed.room, where, claim, key, since)
-        for deed, where, claim in await claims(ask, key, [(a.deed, a.addresses) for a in announced])
+        proven(state, host_record.room, where, claim, key, since)
+        for host_record, where, claim in await claims(
+            ask, key, [(a.host_record, a.addresses) for a in announced]
+        )
     )
     return [each for each in found if each is not None]
 
@@ -301,9 +307,11 @@ class Continuations(NetworkWatch[Announcement]):
         if left := self._left([*before, *after]):
             return left
         for each in before:
-            claim = await self._ask(each.deed.room, each.deed, each.addresses, self._key)
-            if claim is not None and claim.challenge.room == each.deed.room:
-                self._tell_beside(each.deed.room, is_back(each.deed.host))
+            claim = await self._ask(
+                each.host_record.room, each.host_record, each.addresses, self._key
+            )
+            if claim is not None and claim.challenge.room == each.host_record.room:
+                self._tell_beside(each.host_record.room, is_back(each.host_record.host))
         for found in await _answering(state, after, self._key, 0.0, self._ask):
             self._tell_beside(found.room, was_continued(found))
         return AGAIN
@@ -313,7 +321,7 @@ class Continuations(NetworkWatch[Announcement]):
         self._emit(Notice(Severity.INFO, text))
 
     def _undeclined(self, rooms: Iterable[Announcement]) -> list[Announcement]:
-        return [each for each in rooms if each.deed.room not in self._declined]
+        return [each for each in rooms if each.host_record.room not in self._declined]
 
     def _left(self, rooms: list[Announcement]) -> float:
         """Return the seconds until the same rooms are checked again; 0 to check them now."""

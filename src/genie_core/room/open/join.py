@@ -163,8 +163,8 @@ class Copies:
             from genie_core.room.server.recovery import WORTH_KEEPING  # of no use to most members
 
             rest = old.events(common) if common else iter(())
-            told = (event.told for event in rest)  # recovered entries may be lost again
-            recovered = [event for event in told if isinstance(event.body, WORTH_KEEPING)]
+            original = (event.original for event in rest)  # recovered entries may be lost again
+            recovered = [event for event in original if isinstance(event.body, WORTH_KEEPING)]
         return copy, sorted(recovered, key=attrgetter("seq"))
 
 
@@ -461,7 +461,7 @@ class JoinAttempt:
             keep=self._copy.keep if owns_copy else None,
             past=self._copy.read,
             library=self._files,
-            deed=self._host_record if owns_copy and not self._is_agent else None,
+            host_record=self._host_record if owns_copy and not self._is_agent else None,
             learn=dialer.learn,
             preferences=await person.preferences(),
             claim=lambda: self._hosts.claim,

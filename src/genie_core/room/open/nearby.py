@@ -48,19 +48,19 @@ class NearbyRooms:
         )
 
     def _described(self, announcement: Announcement) -> NearbyRoom:
-        deed = announcement.deed
-        copy, claimed = self._copy_for(deed), ""
+        host_record = announcement.host_record
+        copy, claimed = self._copy_for(host_record), ""
         if not copy:
-            records = (each.metadata for each in self._copies.get(deed.room, []))
+            records = (each.metadata for each in self._copies.get(host_record.room, []))
             claimed = next((each.shown_title for each in records if each is not None), "")
         continues, continued = self._continued_by(announcement) if not copy else ("", "")
         return NearbyRoom(
-            deed.room,
+            host_record.room,
             announcement.title,
-            deed.host,
-            deed.key,
-            words(deed.key),
-            deed.pin,
+            host_record.host,
+            host_record.key,
+            words(host_record.key),
+            host_record.pin,
             announcement.addresses,
             copy=copy,
             claimed=claimed,
@@ -71,19 +71,23 @@ class NearbyRooms:
     def _continued_by(self, announcement: Announcement) -> tuple[str, str]:
         """Return title and folder of the copy of a room that a member continues in another one."""
         for copy in self._copies.get(announcement.continues, []):
-            if may_be_continued(self._state(copy.id), announcement.deed, announcement.continues):
+            if may_be_continued(
+                self._state(copy.id), announcement.host_record, announcement.continues
+            ):
                 return copy.title, copy.id
         return "", ""
 
-    def _copy_for(self, deed: HostRecord) -> str:
+    def _copy_for(self, host_record: HostRecord) -> str:
         """Return the folder of the copy that knows this host by its key, which signs announcements.
 
         If the copy's log is lost there is only the certificate, which is checked when joining.
         """
-        for copy in self._copies.get(deed.room, []):
+        for copy in self._copies.get(host_record.room, []):
             state, record = self._state(copy.id), copy.metadata
-            is_last = record is not None and bool(deed.pin) and record.pin == deed.pin
-            if can_host(state, deed) or (is_last and state.host_key in ("", deed.key)):
+            is_last = record is not None and bool(host_record.pin) and record.pin == host_record.pin
+            if can_host(state, host_record) or (
+                is_last and state.host_key in ("", host_record.key)
+            ):
                 return copy.id
         return ""
 
@@ -93,8 +97,8 @@ class NearbyRooms:
             self._states[folder] = state = RoomState()
             with suppress(StorageError, OSError), self._catalog.find(folder).reader() as log:
                 state.become(log.state())
-                state.exchanges.clear()  # only the people matter
-                state.proposals.clear()
+                state.threads.clear()  # only the people matter
+                state.calls.clear()
         return self._states[folder]
 
 

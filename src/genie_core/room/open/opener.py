@@ -62,7 +62,7 @@ SHOWN_AT_FIRST: Final = 500
 
 
 def _takes_text_back(event: Event) -> bool:
-    return isinstance(event.told.body, MessageDeleted | MessageEdited)
+    return isinstance(event.original.body, MessageDeleted | MessageEdited)
 
 
 class NothingToResume(GenieError):

@@ -182,11 +182,15 @@ def after_parting(parting: SessionEnded) -> OpenRequest | None:
 
 def after_handover(joined: "JoinedRoom") -> OpenRequest:
     """Return how the former host joins the room at its new host."""
-    deed = joined.hosting.successor
-    if deed is None:
+    host_record = joined.hosting.successor
+    if host_record is None:
         return RejoinRoom(joined.saved, unsent=joined.messages.pending, patient=True)
     return RejoinRoom(
-        joined.saved, deed.addresses, deed.pin, unsent=joined.messages.pending, patient=True
+        joined.saved,
+        host_record.addresses,
+        host_record.pin,
+        unsent=joined.messages.pending,
+        patient=True,
     )
 
 

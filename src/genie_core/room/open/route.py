@@ -138,7 +138,7 @@ async def _look_around(state: RoomState, key: str, within: float) -> HostFound |
     changed = asyncio.Event()
 
     def prefers(announced: Announcement) -> bool:
-        return announced.deed.room == state.room
+        return announced.host_record.room == state.room
 
     async with Browser(changed.set, prefers=prefers) as browser:
         await browser.settle()
@@ -155,13 +155,13 @@ async def _first_answering(
     asked = set[tuple[str, str]]()
     while True:
         changed.clear()
-        for deed, addresses in browser.found(state.room):
-            known = deed.key, deed.pin
-            if known not in asked and can_host(state, deed):
+        for host_record, addresses in browser.found(state.room):
+            known = host_record.key, host_record.pin
+            if known not in asked and can_host(state, host_record):
                 asked.add(known)
-                claim = await ask_signer(state.room, deed, addresses, key)
+                claim = await ask_signer(state.room, host_record, addresses, key)
                 if claim is not None and KnownHosts(lambda: state).accepts(claim):
-                    return HostFound(addresses, deed.pin, deed.host, deed.key)
+                    return HostFound(addresses, host_record.pin, host_record.host, host_record.key)
         await changed.wait()
 
 
@@ -221,14 +221,14 @@ async def _challenge(dialer: Dialer, hello: Hello) -> Claim | None:
 
 async def ask_signer(
     room: str,
-    deed: HostRecord,
+    host_record: HostRecord,
     addresses: Sequence[str],
     key: str,
     within: float = ANSWER_TIMEOUT,
 ) -> Claim | None:
     """Return the claim of the signer of a host record, if they answer at its addresses."""
-    claim = await ask_host(room, deed.pin, addresses, key, within)
-    return claim if claim is not None and claim.key == deed.key else None
+    claim = await ask_host(room, host_record.pin, addresses, key, within)
+    return claim if claim is not None and claim.key == host_record.key else None
 
 
 async def browser_for(
@@ -248,7 +248,7 @@ async def browser_for(
     pins = {each.pin for each in way.whereabouts}
 
     def prefers(announced: Announcement) -> bool:
-        is_here = announced.deed.pin in pins or announced.deed.room == room
+        is_here = announced.host_record.pin in pins or announced.host_record.room == room
         return is_here or matters(announced)
 
     return await resources.enter_async_context(Browser(on_change, prefers=prefers))

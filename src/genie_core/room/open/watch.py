@@ -26,11 +26,13 @@ async def claims(
 
     Return those who answer.
     """
-    asked = (ask(room or deed.room, deed, where, key) for deed, where in announced)
+    asked = (
+        ask(room or host_record.room, host_record, where, key) for host_record, where in announced
+    )
     answers = await asyncio.gather(*asked)
     return [
-        (deed, where, claim)
-        for (deed, where), claim in zip(announced, answers, strict=True)
+        (host_record, where, claim)
+        for (host_record, where), claim in zip(announced, answers, strict=True)
         if claim is not None
     ]
 

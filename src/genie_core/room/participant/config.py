@@ -45,7 +45,7 @@ class RoomConfig:
     """Appends an event to the own copy of the log, without waiting; not needed by a host."""
     note_seen: Callable[[int], None] | None = None
     """Writes down how far the person has seen the room; may block."""
-    deed: Callable[[], HostRecord] | None = None
+    host_record: Callable[[], HostRecord] | None = None
     """States where this person would host; `learn` notes where another member does."""
     learn: Callable[[HostRecord], None] | None = None
     begin_closing: Callable[[float], Awaitable[int]] | None = None

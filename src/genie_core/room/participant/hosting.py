@@ -61,7 +61,7 @@ class Hosting:
         self._take_over = take_over
         self._hosts = config.close_room is not None
         self._host_before = ""
-        self._own_deed: HostRecord | None = None
+        self._own_host_record: HostRecord | None = None
         self._host_knows: tuple[str, ...] = ()
 
     def moderate(
@@ -109,10 +109,10 @@ class Hosting:
 
     def accept(self) -> bool:
         """Agree to host next; False without an address to host at."""
-        if self._config.deed is None:
+        if self._config.host_record is None:
             return False
-        self._own_deed = self._config.deed()
-        return self._ask(AcceptHosting(self._own_deed))
+        self._own_host_record = self._config.host_record()
+        return self._ask(AcceptHosting(self._own_host_record))
 
     def begin(self) -> None:
         """Record the host in the copy, before new events arrive."""
@@ -126,8 +126,8 @@ class Hosting:
     def on_welcome(self, welcome: Welcome) -> None:
         """Learn the addresses of the room from its host, and which frames the host knows."""
         self._host_knows = welcome.knows
-        if welcome.deed is not None:
-            self._learn(welcome.deed)
+        if welcome.host_record is not None:
+            self._learn(welcome.host_record)
 
     def on_issued(self, issued: InviteIssued) -> None:
         """Pass on an invite, if it is one."""
@@ -140,36 +140,40 @@ class Hosting:
 
     def on_offered(self, offered: HostingOffered) -> None:
         """Ask the person whether to host next, if they can."""
-        if self._config.deed is not None:
+        if self._config.host_record is not None:
             self._emit(offered)
 
     def on_accepted(self, accepted: HostingAccepted) -> None:
         """Record which member agreed to host."""
-        self.successor = accepted.deed
+        self.successor = accepted.host_record
         self._emit(accepted)
 
     def on_event(self, event: Event, before: str) -> None:
         """Process a new event; the state includes it, `before` hosted until then."""
         match event.body:
-            case RoomSuspended(deed=deed, heir=heir) if deed is not None and not self._hosts:
-                self._inherit(heir, deed)
+            case RoomSuspended(host_record=host_record, heir=heir) if (
+                host_record is not None and not self._hosts
+            ):
+                self._inherit(heir, host_record)
             case HostStarted():
                 self._tell_host(before)
 
-    def _inherit(self, heir: str, deed: HostRecord) -> None:
-        if heir == self._connection.name and deed == self._own_deed:  # not at another terminal
+    def _inherit(self, heir: str, host_record: HostRecord) -> None:
+        if (
+            heir == self._connection.name and host_record == self._own_host_record
+        ):  # not at another terminal
             self._take_over("the room was handed over to you")
         else:
-            self._learn(deed)
+            self._learn(host_record)
 
-    def _learn(self, deed: HostRecord) -> None:
-        if is_valid(deed):
-            self.records.pop(deed.key, None)
-            self.records[deed.key] = deed
+    def _learn(self, host_record: HostRecord) -> None:
+        if is_valid(host_record):
+            self.records.pop(host_record.key, None)
+            self.records[host_record.key] = host_record
             if len(self.records) > MOST_LEARNED:
                 del self.records[next(iter(self.records))]
         if self._config.learn is not None:
-            self._config.learn(deed)
+            self._config.learn(host_record)
 
     def _tell_host(self, before: str) -> None:
         """Report a change of host to another person."""

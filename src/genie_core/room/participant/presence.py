@@ -215,7 +215,7 @@ class HostPresence:
         self._clock = clock
         self._hosts: tuple[str, ...] = ()
         self._announcer: Announcer | None = None
-        self.deed: HostRecord | None = None
+        self.host_record: HostRecord | None = None
 
     def tell(self, notify: Callable[[Severity, str], None]) -> None:
         """Notify the host from now on when invites can't be saved."""
@@ -305,7 +305,7 @@ class HostPresence:
     def state(self, hosts: tuple[str, ...]) -> HostRecord:
         """Tell the room where it is hosted."""
         self._hosts = hosts
-        self.deed = sign_host_record(
+        self.host_record = sign_host_record(
             self._identity,
             room=self._config.room,
             host=self._config.host,
@@ -313,16 +313,16 @@ class HostPresence:
             addresses=tuple(map(str, self.addresses)),
             at=self._clock(),
         )
-        self._settle(self.deed)
+        self._settle(self.host_record)
         if self._announcer is not None:
-            self._announcer.update(self._announced(self.deed))
-        return self.deed
+            self._announcer.update(self._announced(self.host_record))
+        return self.host_record
 
     @asynccontextmanager
     async def announced(self) -> AsyncIterator[None]:
         """Announce the room to the network while the block runs; it was told by `state` where it is."""
-        assert self.deed is not None  # noqa: S101 - see above
-        async with Announcer(self._announced(self.deed)) as self._announcer:
+        assert self.host_record is not None  # noqa: S101 - see above
+        async with Announcer(self._announced(self.host_record)) as self._announcer:
             try:
                 yield
             finally:
@@ -355,7 +355,10 @@ class HostPresence:
     async def _look_around(self) -> tuple[str, ...]:
         return () if self._config.local else await asyncio.to_thread(reachable_hosts)
 
-    def _announced(self, deed: HostRecord) -> Announcement:
+    def _announced(self, host_record: HostRecord) -> Announcement:
         return Announcement(
-            deed, self._config.title, self._config.address.port, continues=self._config.continues
+            host_record,
+            self._config.title,
+            self._config.address.port,
+            continues=self._config.continues,
         )

@@ -92,16 +92,16 @@ def make_receipt(
     """
     silent = {body.message for body in unrecorded} | state.running.keys()
     told = {*runs, *(body.message for body in unrecorded)}
-    known = [state.exchanges[seq] for seq in sorted(told) if seq in state.exchanges]
+    known = [state.threads[seq] for seq in sorted(told) if seq in state.threads]
     settled = {body.approval for body in unrecorded if isinstance(body, ApprovalResolved)}
     parked = [each for each in state.parked_for(owner) if each.id not in settled]
-    waiting = {proposal.message for proposal in parked}
+    waiting = {call.message for call in parked}
     ended = [one for one in known if one.seq not in waiting and one.seq not in left_behind]
     heard = [one for one in ended if one.seq not in silent]
     return Receipt(
         finished=tuple(_item(one) for one in heard if _is_finished(one)),
         cancelled=tuple(_item(one, _trouble(one)) for one in heard if not _is_finished(one)),
-        parked=tuple(_waiting(state, proposal) for proposal in parked),
+        parked=tuple(_waiting(state, call) for call in parked),
         left_behind=tuple(_item(one) for one in known if one.seq in left_behind),
         unheard=tuple(
             _item(one, _end_of(one, unrecorded, state)) for one in ended if one.seq in silent
@@ -111,13 +111,13 @@ def make_receipt(
     )
 
 
-def _is_finished(exchange: MessageThread) -> bool:
-    return exchange.phase in (Phase.ANSWERED, Phase.IGNORED)
+def _is_finished(thread: MessageThread) -> bool:
+    return thread.phase in (Phase.ANSWERED, Phase.IGNORED)
 
 
-def _end_of(exchange: MessageThread, unrecorded: Sequence[RunBody], state: RoomState) -> str:
+def _end_of(thread: MessageThread, unrecorded: Sequence[RunBody], state: RoomState) -> str:
     """Return how a run ended that the room does not know of; empty if unknown."""
-    steps = [body for body in unrecorded if body.message == exchange.seq]
+    steps = [body for body in unrecorded if body.message == thread.seq]
     tools = {body.approval: body.tool for body in steps if isinstance(body, ApprovalRequested)}
     for body in reversed(steps):
         match body:
@@ -128,7 +128,7 @@ def _end_of(exchange: MessageThread, unrecorded: Sequence[RunBody], state: RoomS
             case RunFailed(error=error):
                 return error
             case ApprovalResolved(approval=approval, outcome="parked"):
-                known = state.proposals.get(approval)
+                known = state.calls.get(approval)
                 tool = known.tool if known is not None else tools.get(approval, "a tool call")
                 return f"{tool} waits for your answer"
             case _:
@@ -136,24 +136,24 @@ def _end_of(exchange: MessageThread, unrecorded: Sequence[RunBody], state: RoomS
     return "cancelled" if any(isinstance(body, RunCancelled) for body in steps) else ""
 
 
-def _trouble(exchange: MessageThread) -> str:
-    return exchange.error.error if exchange.error is not None else ""
+def _trouble(thread: MessageThread) -> str:
+    return thread.error.error if thread.error is not None else ""
 
 
-def _item(exchange: MessageThread, detail: str = "") -> Item:
-    return Item(exchange.seq, exchange.author, excerpt(exchange), detail)
+def _item(thread: MessageThread, detail: str = "") -> Item:
+    return Item(thread.seq, thread.author, excerpt(thread), detail)
 
 
-def _waiting(state: RoomState, proposal: ToolApproval) -> Item:
-    exchange = state.exchanges.get(proposal.message)
-    if exchange is None:
-        return Item(proposal.message, "", "", proposal.tool)
-    return _item(exchange, proposal.tool)
+def _waiting(state: RoomState, call: ToolApproval) -> Item:
+    thread = state.threads.get(call.message)
+    if thread is None:
+        return Item(call.message, "", "", call.tool)
+    return _item(thread, call.tool)
 
 
-def excerpt(exchange: MessageThread) -> str:
+def excerpt(thread: MessageThread) -> str:
     """Return the start of a message in one line, or its file names."""
-    text = " ".join(exchange.text.split()) or _names(exchange.said.files)
+    text = " ".join(thread.text.split()) or _names(thread.said.files)
     return text if len(text) <= EXCERPT_CHARS else f"{text[: EXCERPT_CHARS - 1]}…"
 
 

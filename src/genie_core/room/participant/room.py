@@ -191,7 +191,7 @@ class JoinedRoom:
         private = self._config.engine.private
         if base is not None:
             self._reader.open_state(base)
-            private.reveal_all(base.proposals.values())
+            private.reveal_all(base.calls.values())
             self.state.become(base)
         for event in events:
             shown = self._shown(event)
@@ -214,7 +214,7 @@ class JoinedRoom:
             # a log of another host counts its events differently
             replace(report, since=min(report.since, self.state.head))
             for report in reports
-            if report.body.message in self.state.exchanges
+            if report.body.message in self.state.threads
         ]
         self._client.queue.restore_reports(lacking(known, events))
 
@@ -297,8 +297,8 @@ class JoinedRoom:
                 for event in events:
                     self._apply(event)
             case AnswerDelta(message=message):
-                exchange = self.state.exchanges.get(message)
-                if exchange is not None and exchange.handler != self.name:
+                thread = self.state.threads.get(message)
+                if thread is not None and thread.handler != self.name:
                     self._emit(delivery)  # the own engine's text is reported as it is written
             case ConnectionStatus():
                 self._connection_changed(delivery)

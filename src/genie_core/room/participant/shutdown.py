@@ -51,7 +51,7 @@ class Shutdown:
         self._config = config
         self._connection = connection
         self._grace = Grace(seconds)
-        self._runs = {exchange.seq for exchange in room.engine.runs}
+        self._runs = {thread.seq for thread in room.engine.runs}
         self._left_behind: set[int] = set()
         self._doing = ""
         self._changed = asyncio.Event()
@@ -121,7 +121,7 @@ class Shutdown:
                 while room.state.head < last and room.connection.state is ConnectionState.ONLINE:
                     self._changed.clear()
                     await self._changed.wait()
-        self._runs.update(exchange.seq for exchange in room.engine.runs)
+        self._runs.update(thread.seq for thread in room.engine.runs)
 
     async def _end_engine(self) -> None:
         hosts = self._config.close_room is not None

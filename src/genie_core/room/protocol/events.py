@@ -151,13 +151,13 @@ class HostStarted(Body, tag="hosted", frozen=True):
 class RoomSuspended(Body, tag="suspended", frozen=True):
     """The host closed the room properly.
 
-    `heir` hosts next, at the addresses in `deed`; empty if no member does. `by_heir`: the host was
+    `heir` hosts next, at the addresses in `host_record`; empty if no member does. `by_heir`: the host was
     not the head of the order, so the order stays as it is.
     """
 
     reason: str = ""
     heir: str = ""
-    deed: HostRecord | None = None
+    host_record: HostRecord | None = msgspec.field(default=None, name="deed")
     by_heir: bool = False
     signature: bytes = b""
 
@@ -628,7 +628,7 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True):
     parent: bytes = b""
 
     @property
-    def told(self) -> "Event":
+    def original(self) -> "Event":
         """The event itself, or the one that it recovered."""
         event = self
         while isinstance(event.body, RecoveredEvent):
@@ -638,7 +638,7 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def posted(self) -> MessagePosted | None:
         """The message that the event records or recovers; None for any other event."""
-        body = self.told.body
+        body = self.original.body
         return body if isinstance(body, MessagePosted) else None
 
     def has_sane_time(self) -> bool:

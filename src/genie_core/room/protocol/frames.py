@@ -279,9 +279,9 @@ class OfferHosting(Frame, tag="offer", frozen=True):
 
 
 class AcceptHosting(Frame, tag="accept", frozen=True):
-    """The asked member agrees to host, as `deed` states."""
+    """The asked member agrees to host, as `host_record` states."""
 
-    deed: HostRecord
+    host_record: HostRecord = msgspec.field(name="deed")
 
 
 class RecoverEvents(Frame, tag="bequeath", frozen=True):
@@ -393,7 +393,7 @@ class JoinPending(Frame, tag="hold", frozen=True):
 class Welcome(Frame, tag="welcome", frozen=True):
     """The participant is admitted. `head` is the sequence number at which catching up ends.
 
-    `deed` says where the host can be found next time. `knows` names the frames beyond those of the
+    `host_record` says where the host can be found next time. `knows` names the frames beyond those of the
     first program of this `version` that the host understands; see `Hello.knows`.
     """
 
@@ -405,7 +405,7 @@ class Welcome(Frame, tag="welcome", frozen=True):
     head: int
     limits: Limits
     version: int = VERSION
-    deed: HostRecord | None = None
+    host_record: HostRecord | None = msgspec.field(default=None, name="deed")
     knows: tuple[str, ...] = ()
 
 
@@ -531,10 +531,10 @@ class HostingOffered(Frame, tag="offered", frozen=True):
 
 
 class HostingAccepted(Frame, tag="accepted", frozen=True):
-    """For the host: `name` agrees to host, as `deed` states."""
+    """For the host: `name` agrees to host, as `host_record` states."""
 
     name: str
-    deed: HostRecord
+    host_record: HostRecord = msgspec.field(name="deed")
 
 
 class FileStored(Frame, tag="stored", frozen=True):

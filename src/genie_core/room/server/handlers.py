@@ -129,39 +129,39 @@ class FrameHandlers:
     def change(self, peer: Peer, change: ChangeMessage, now: float) -> None:
         """Record an edit, a deletion or a reaction, unless it changes nothing."""
         body = _whole_change(change.body)
-        exchange = self._state.exchanges.get(body.message)
-        if exchange is None:
+        thread = self._state.threads.get(body.message)
+        if thread is None:
             why = f"message {body.message} is unknown, or too old to be changed"
             raise Refused("unknown_message", why)
         self._check_may_write(peer)
-        if why := self._objection_to_change(peer, body, exchange):
+        if why := self._objection_to_change(peer, body, thread):
             raise Refused("not_allowed", why)
-        if _changes_nothing(peer.name, body, exchange):
+        if _changes_nothing(peer.name, body, thread):
             self._note_repeat(peer, now)
             return
         self._check_disk()
         if not self._quotas.speak(peer, size_of(change), now):
             raise Refused("too_fast", TOO_FAST)
-        if isinstance(body, MessageEdited) and exchange.edit is not None:
+        if isinstance(body, MessageEdited) and thread.edit is not None:
             self._record(peer, body, now, CROSSED)
         else:
             self._record(peer, body, now)
 
-    def _objection_to_change(self, peer: Peer, body: ChangeBody, exchange: MessageThread) -> str:
+    def _objection_to_change(self, peer: Peer, body: ChangeBody, thread: MessageThread) -> str:
         match body:
-            case ReactionChanged() if exchange.is_private:
+            case ReactionChanged() if thread.is_private:
                 return "all members would see a reaction to a private message"
             case ReactionChanged(reaction=reaction) if not is_reaction(reaction):
                 return "a reaction is an emoji"
             case ReactionChanged(on=True, answer=answer, reaction=reaction):
-                reactions = exchange.answer_reactions if answer else exchange.reactions
+                reactions = thread.answer_reactions if answer else thread.reactions
                 is_full = reaction not in reactions and len(reactions) >= MOST_REACTIONS
                 return f"there are {MOST_REACTIONS} kinds of reactions already" if is_full else ""
-            case MessageEdited() | MessageDeleted() if exchange.author != peer.name:
-                return f"message {exchange.seq} is {exchange.author}'s"
-            case MessageEdited() | MessageDeleted() if exchange.is_deleted:
-                return f"message {exchange.seq} is deleted"
-            case MessageEdited(sealed=sealed) if len(sealed) != len(exchange.said.sealed):
+            case MessageEdited() | MessageDeleted() if thread.author != peer.name:
+                return f"message {thread.seq} is {thread.author}'s"
+            case MessageEdited() | MessageDeleted() if thread.is_deleted:
+                return f"message {thread.seq} is deleted"
+            case MessageEdited(sealed=sealed) if len(sealed) != len(thread.said.sealed):
                 return "the message and its new text must both be private, or neither"
             case MessageEdited(sealed=sealed) if sealed:
                 return self._objection_to_boxes(sealed)
@@ -240,10 +240,10 @@ class FrameHandlers:
 
     def _is_under_way(self, body: RunBody) -> bool:
         """Whether this belongs to a running run and starts no other."""
-        exchange = self._state.running.get(body.message)
-        if exchange is None:
+        thread = self._state.running.get(body.message)
+        if thread is None:
             return False
-        return exchange.phase is Phase.DECIDING or not isinstance(body, DecisionMade)
+        return thread.phase is Phase.DECIDING or not isinstance(body, DecisionMade)
 
     def set_engine(self, peer: Peer, equip: SetEngine, now: float) -> None:
         """Record an engine's new label."""
@@ -298,10 +298,10 @@ class FrameHandlers:
 
     def _runs_at(self, peer: Peer, message: int) -> bool:
         """Whether the run for a message belongs to this terminal."""
-        exchange = self._state.running.get(message)
-        if exchange is None or exchange.handler != peer.name:
+        thread = self._state.running.get(message)
+        if thread is None or thread.handler != peer.name:
             return False
-        return not self._state.is_elsewhere(exchange, peer.device)
+        return not self._state.is_elsewhere(thread, peer.device)
 
     def delta(self, peer: Peer, delta: ReportDelta, now: float) -> None:
         """Forward text of a streaming answer, if it comes from the terminal of the run."""
@@ -313,17 +313,17 @@ class FrameHandlers:
 
     def stop(self, peer: Peer, stop: Stop, now: float) -> None:
         """Ask the engine to stop a run, for the message's author or the engine's owner."""
-        exchange = self._state.running.get(stop.message)
-        if exchange is None:
+        thread = self._state.running.get(stop.message)
+        if thread is None:
             raise Refused("out_of_state", f"nothing runs for message {stop.message}")
-        if peer.name not in (exchange.author, exchange.handler):
-            why = f"only {exchange.author} and {exchange.handler} may stop this run"
+        if peer.name not in (thread.author, thread.handler):
+            why = f"only {thread.author} and {thread.handler} may stop this run"
             raise Refused("not_responsible", why)
         if not self._quotas.nudge(peer, now):
             raise Refused("too_fast", "too many requests to stop; slow down")
-        terminals = self._terminals_of(exchange)
+        terminals = self._terminals_of(thread)
         if not terminals:
-            raise Refused("out_of_state", f"{exchange.handler} is not here")
+            raise Refused("out_of_state", f"{thread.handler} is not here")
         for terminal in terminals:
             self._peers.reply(terminal, Stopping(stop.message, peer.name))
 
@@ -332,7 +332,7 @@ class FrameHandlers:
         approval = self._state.open.get(answer.approval)
         if approval is None or approval.owner != peer.name:
             raise Refused("out_of_state", "that tool call does not wait for you")
-        terminals = self._terminals_of(self._state.exchanges[approval.message])
+        terminals = self._terminals_of(self._state.threads[approval.message])
         elsewhere = [terminal for terminal in terminals if terminal is not peer]
         if not elsewhere:
             raise Refused("out_of_state", "the terminal where it waits is not here")
@@ -342,10 +342,10 @@ class FrameHandlers:
         for terminal in elsewhere:
             self._peers.reply(terminal, answered)
 
-    def _terminals_of(self, exchange: MessageThread) -> list[Peer]:
+    def _terminals_of(self, thread: MessageThread) -> list[Peer]:
         """Return a run's terminal; if it is gone, the owner's other terminals."""
-        terminal = self._peers.terminal(exchange.handler, exchange.device)
-        return [terminal] if terminal is not None else self._peers.at(exchange.handler)
+        terminal = self._peers.terminal(thread.handler, thread.device)
+        return [terminal] if terminal is not None else self._peers.at(thread.handler)
 
     def is_silenced(self, peer: Peer) -> bool:
         """Whether this member may not write."""
@@ -407,10 +407,10 @@ class FrameHandlers:
         return AGENT_TOO_FAST.format(math.ceil(seconds)) if seconds else ""
 
     def _code(self, message: int, name: str) -> Refusal:
-        exchange = self._state.exchanges.get(message)
-        if exchange is None:
+        thread = self._state.threads.get(message)
+        if thread is None:
             return "unknown_message"
-        return "out_of_state" if exchange.handler == name else "not_responsible"
+        return "out_of_state" if thread.handler == name else "not_responsible"
 
 
 def is_reaction(text: str) -> bool:
@@ -418,13 +418,13 @@ def is_reaction(text: str) -> bool:
     return len(text) <= REACTION_CHARS and is_emoji(text)
 
 
-def _changes_nothing(name: str, body: ChangeBody, exchange: MessageThread) -> bool:
+def _changes_nothing(name: str, body: ChangeBody, thread: MessageThread) -> bool:
     match body:
         case ReactionChanged(reaction=reaction, on=on, answer=answer):
-            reactions = exchange.answer_reactions if answer else exchange.reactions
+            reactions = thread.answer_reactions if answer else thread.reactions
             return on == (name in reactions.get(reaction, ()))
         case MessageEdited(text=text):
-            return text == exchange.text and not exchange.is_private
+            return text == thread.text and not thread.is_private
         case MessageDeleted():
             return False
 

@@ -226,11 +226,11 @@ class Moderation:
         A hand-over by an heir, who hosts for the head of the order, makes the next host that heir's
         first heir; the head of the order hands the order over, too.
         """
-        _, deed = self.heir
+        _, host_record = self.heir
         succession = self._log.state.succession
-        if deed is not None and succession.host != succession.principal:
-            rest = (each for each in succession.own.keys if each != deed.key)
-            keys = (deed.key, *rest)[:MOST_HEIRS]
+        if host_record is not None and succession.host != succession.principal:
+            rest = (each for each in succession.own.keys if each != host_record.key)
+            keys = (host_record.key, *rest)[:MOST_HEIRS]
             self._name_heirs(keys, now, automatic=succession.is_automatic)
         return self.heir
 
@@ -268,20 +268,23 @@ class Moderation:
         for terminal in self._peers.at(person.name):
             self._peers.reply(terminal, HostingOffered(peer.name))
 
-    def accept(self, peer: Peer, deed: HostRecord, now: float) -> None:
+    def accept(self, peer: Peer, host_record: HostRecord, now: float) -> None:
         """Record that the asked member accepts; the host then closes the room."""
         if peer.name != self._offered:
             raise Refused("not_allowed", "the host has not asked you to host")
         if not _may_host(self._log.state.people[peer.name]):
             raise Refused("not_allowed", CAN_NOT_HOST.format(peer.name))
         self._check_time(peer, now)
-        if not is_valid(deed) or (deed.key, deed.host) != (peer.key, peer.name):
-            raise Refused("unproven", "the deed is not signed by your key")
-        if deed.room != self._log.state.room:
-            raise Refused("wrong_room", "the deed is for another room")
-        self._offered, self.heir = "", (peer.name, deed)
+        if not is_valid(host_record) or (host_record.key, host_record.host) != (
+            peer.key,
+            peer.name,
+        ):
+            raise Refused("unproven", "the host record is not signed by your key")
+        if host_record.room != self._log.state.room:
+            raise Refused("wrong_room", "the host record is for another room")
+        self._offered, self.heir = "", (peer.name, host_record)
         for terminal in self._peers.at(self._log.state.host):
-            self._peers.reply(terminal, HostingAccepted(peer.name, deed))
+            self._peers.reply(terminal, HostingAccepted(peer.name, host_record))
 
     def _check_time(self, peer: Peer, now: float, *, urgent: bool = False) -> None:
         if self._log.congested and not urgent:  # the loss of a right can't wait

@@ -129,7 +129,7 @@ class EventRecovery:
         if not isinstance(body, WORTH_KEEPING):
             return False
         if isinstance(body, RoomSuspended):
-            return body.deed is not None and is_fit(body)
+            return body.host_record is not None and is_fit(body)
         if not is_name(event.by):
             return False
         if isinstance(body, HeirsChanged):
@@ -165,7 +165,7 @@ class EventRecovery:
         if state.has_entry(event):
             return False
         if isinstance(body, MessageEdited | MessageDeleted):
-            exchange = state.meant(body.message, event.seq)
-            if exchange is not None and exchange.is_deleted:
+            thread = state.meant(body.message, event.seq)
+            if thread is not None and thread.is_deleted:
                 return False
         return self._log.event(event.seq) != event

@@ -129,7 +129,7 @@ class Room:
         self.quotas: Final = Quotas(self.limits, setup.strangers)
         self.files: Final = FileRequests(self.peers, self.limits, files or {})
         self.admission: Final = Admission(self.log, self.peers, self.quotas, setup, self._join)
-        self.deed: HostRecord | None = None
+        self.host_record: HostRecord | None = None
         self._handlers = FrameHandlers(self.log, self.peers, self.quotas, self.files, self.limits)
         self._moderation = Moderation(
             self.log, self.peers, self.quotas, self._leave, self.admission.authority_changed
@@ -277,8 +277,8 @@ class Room:
                 self._moderation.share(peer, on, now)
             case OfferHosting(name=name):
                 self._moderation.offer(peer, name, now)
-            case AcceptHosting(deed=deed):
-                self._moderation.accept(peer, deed, now)
+            case AcceptHosting(host_record=host_record):
+                self._moderation.accept(peer, host_record, now)
             case AnswerJoinRequest():
                 self._moderation.check_authority(peer)
                 self.admission.answer_request(frame, now)
@@ -298,13 +298,13 @@ class Room:
                 self._say_goodbye(peer, reason, now)
 
     def _issue_invite(self, peer: Peer, frame: IssueInvite, now: float) -> None:
-        deed = self.deed
-        if deed is None or not deed.pin:
+        host_record = self.host_record
+        if host_record is None or not host_record.pin:
             raise Refused("out_of_state", NO_INVITES)
         made = self.admission.issue(peer, frame, now)
-        places = tuple(map(parse_address, deed.addresses))
+        places = tuple(map(parse_address, host_record.addresses))
         setup, hash_ = self._setup, hash_in(self._setup.room)
-        invite = Invite(places, deed.pin, made.id, made.secret, setup.title, hash_)
+        invite = Invite(places, host_record.pin, made.id, made.secret, setup.title, hash_)
         self.peers.reply(peer, InviteIssued(write_invite(invite)))
 
     def _is_agents(self, peer: Peer) -> bool:
@@ -409,10 +409,10 @@ class Room:
         if self._closed:
             return
         reason = whole_text(reason, REASON_CHARS)
-        heir, deed = self._moderation.hand_over(now)
+        heir, host_record = self._moderation.hand_over(now)
         succession = self.state.succession
-        by_heir = deed is not None and succession.host != succession.principal
-        self.log.record(ROOM, RoomSuspended(reason, heir, deed, by_heir), now)
+        by_heir = host_record is not None and succession.host != succession.principal
+        self.log.record(ROOM, RoomSuspended(reason, heir, host_record, by_heir), now)
         last = self.log.durable if self.log.refusal else self.log.head
         self._closed = "the host suspended the room" + (f": {reason}" if reason else "")
         for peer in self.peers:
@@ -464,7 +464,7 @@ class Room:
             self.state.host,
             self.log.head,
             self.limits,
-            deed=self.deed,
+            host_record=self.host_record,
             knows=KNOWN,
         )
         self.peers.reply(peer, welcome)

@@ -213,9 +213,9 @@ class RoomServer:
         )
         return Address(str(name[0]), int(name[1]))
 
-    def settle(self, deed: HostRecord) -> None:
+    def settle(self, host_record: HostRecord) -> None:
         """Record where this host can be reached, for the members; in any thread."""
-        self.room.deed = deed
+        self.room.host_record = host_record
 
     def connect_local(self) -> ClientConnection:
         """Connect from this process, in any of its threads; call it on the event loop of the room.

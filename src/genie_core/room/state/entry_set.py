@@ -18,10 +18,10 @@ MOST_IN_RUN: Final = 64 * BLOCK
 
 def digest_of(event: Event) -> int | None:
     """Return the digest of an entry, or of the one that it recovers; None if nobody signed it."""
-    told = event.told
+    original = event.original
     if event.posted is not None:
-        return digest_of_message(told.by, event.posted.id)
-    signature: bytes = getattr(told.body, "signature", b"")
+        return digest_of_message(original.by, event.posted.id)
+    signature: bytes = getattr(original.body, "signature", b"")
     return int.from_bytes(signature[:DIGEST_BYTES], "little") if signature else None
 
 

@@ -15,19 +15,23 @@ from genie_core.room.state.room_state import IllegalEvent, RoomState
 from genie_core.room.state.succession import ChainView, above
 
 
-def can_host(state: RoomState, deed: HostRecord) -> bool:
+def can_host(state: RoomState, host_record: HostRecord) -> bool:
     """Whether it is worth asking the signer of a host record for their links.
 
     They are in the order of this state, or took part with the record's key and an engine of their own
     and have been neither banned nor muted since. The record may come from anywhere.
     """
-    if deed.room != state.room or not is_valid(deed):
+    if host_record.room != state.room or not is_valid(host_record):
         return False
     succession = state.succession
-    if deed.key in (succession.host, *succession.order) and not state.owner_of(deed.key):
+    if host_record.key in (succession.host, *succession.order) and not state.owner_of(
+        host_record.key
+    ):
         return True
-    known = state.host if deed.key == state.host_key else state.members.entitled(deed.key)
-    return fold_name(deed.host) == fold_name(known or "")
+    known = (
+        state.host if host_record.key == state.host_key else state.members.entitled(host_record.key)
+    )
+    return fold_name(host_record.host) == fold_name(known or "")
 
 
 def may_host(state: RoomState, key: str) -> bool:

@@ -68,10 +68,10 @@ class PrivateReader:
 
     def open_state(self, state: RoomState) -> None:
         """Open the sealed content of a state that was restored from a snapshot of the log."""
-        for thread in state.exchanges.values():
+        for thread in state.threads.values():
             if thread.is_private:
                 self._open_thread(thread, state)
-        for call in state.proposals.values():
+        for call in state.calls.values():
             if call.sealed:
                 opened = self._opened(call.call, call.owner, state)
                 for name in CONTENT[ApprovalRequested]:
@@ -99,7 +99,7 @@ class PrivateReader:
 
     def _may_be_reader(self, body: SealedBody, state: RoomState) -> bool:
         if isinstance(body, MessageEdited):
-            message = state.exchanges.get(body.message)
+            message = state.threads.get(body.message)
             if message is None:
                 return True  # it is read back, and so is its message
             body = message.said

@@ -88,7 +88,7 @@ def objection(state: "RoomState", event: Event) -> str:
     if not state.is_whole or isinstance(event.body, UnreadableEvent):
         return ""
     if is_plain:
-        is_message = isinstance(event.told.body, MessagePosted)
+        is_message = isinstance(event.original.body, MessagePosted)
         return REPEATED if is_message and state.is_repeated(event) else ""
     if not (state.continues(event) or _continues_damaged(state, event)):
         return OUT_OF_CHAIN
@@ -105,7 +105,7 @@ def _continues_damaged(state: "RoomState", event: Event) -> bool:
 def _flaw(state: "RoomState", event: Event) -> str:
     if state.is_repeated(event):
         return REPEATED
-    body = event.told.body
+    body = event.original.body
     if isinstance(body, SealedBody) and body.sealed and body != without_content(body):
         return NOT_SEALED
     if isinstance(body, MessagePosted) and bool(body.to) != bool(body.sealed):
@@ -188,18 +188,18 @@ def _flaw_of_author(
             pass
         case _ if isinstance(body, _STEPS):
             signed, number = body, body.message
-            exchange = state.meant(number, event.seq) if elsewhere else state.exchanges.get(number)
-            if exchange is None:
+            thread = state.meant(number, event.seq) if elsewhere else state.threads.get(number)
+            if thread is None:
                 return NO_MESSAGE
-            if isinstance(body, MessageEdited | MessageDeleted) and exchange.author != event.by:
+            if isinstance(body, MessageEdited | MessageDeleted) and thread.author != event.by:
                 return NOT_AUTHOR
             if not isinstance(body, MessageDeleted | ReactionChanged) and (
-                bool(body.sealed) != exchange.is_private
+                bool(body.sealed) != thread.is_private
             ):
                 return NOT_SEALED
-            if isinstance(body, RunBody) and not elsewhere and exchange.handler != event.by:
+            if isinstance(body, RunBody) and not elsewhere and thread.handler != event.by:
                 return NOT_HANDLER
-            about = exchange.about(body, event.by)
+            about = thread.about(body, event.by)
         case _:
             return ""
     if not key:
@@ -219,10 +219,10 @@ def _flaw_of_author(
 
 def note_signature(signatures: dict[str, list[bytes]], event: Event) -> None:
     """Remember the signature of an author's entry, for the `previous` of later ones."""
-    body = event.told.body
+    body = event.original.body
     signature = getattr(body, "signature", b"")
     if signature and hasattr(body, "previous"):
-        known = signatures.setdefault(fold_name(event.told.by), [])
+        known = signatures.setdefault(fold_name(event.original.by), [])
         known.append(signature[:PREVIOUS_BYTES])
         if len(known) >= 2 * KNOWN_SIGNATURES:
             del known[:-KNOWN_SIGNATURES]

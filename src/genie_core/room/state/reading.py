@@ -26,8 +26,8 @@ class Reading:
 
     def add_message(self, message: MessageThread) -> None:
         self.authors[message.author] = message.by_agent
-        if message.voucher:
-            self.authors.setdefault(message.voucher, False)
+        if message.recovered_from:
+            self.authors.setdefault(message.recovered_from, False)
         for quote in message.said.quotes:
             of_room = f"a quote of {quote.title or quote.room}"
             self._add_source(quote.title or "a file" if quote.is_mark else of_room)

@@ -108,8 +108,8 @@ class RoomState:
         self.hosting = False
         self.head = 0
         self.members = Members()
-        self.exchanges: dict[int, MessageThread] = {}
-        self.proposals: dict[str, ToolApproval] = {}
+        self.threads: dict[int, MessageThread] = {}
+        self.calls: dict[str, ToolApproval] = {}
         self.running: dict[int, MessageThread] = {}
         self.open: dict[str, ToolApproval] = {}
         self.parked: dict[str, ToolApproval] = {}
@@ -181,8 +181,8 @@ class RoomState:
             self.repeated.append(event.seq)
         before, counts = self.succession, doubt in ("", GAP)
         self._dispatch(shown or event, counts=counts)
-        if isinstance(event.told.body, MessagePosted | ChangeBody | RunBody | HostConfirmed):
-            self.members.note_words(event.told.by)
+        if isinstance(event.original.body, MessagePosted | ChangeBody | RunBody | HostConfirmed):
+            self.members.note_words(event.original.by)
         self.head = event.seq
         self._advance(event, before, counts=counts)
         return True
@@ -203,7 +203,7 @@ class RoomState:
         digest = digest_of(event)
         if self.founding is not None:
             note_signature(self.signatures, event)
-        elif not isinstance(event.told.body, MessagePosted):
+        elif not isinstance(event.original.body, MessagePosted):
             return
         if digest is not None and digest not in self.entries:
             self.entries.add(digest)
@@ -295,28 +295,24 @@ class RoomState:
 
     def pending_for(self, owner: str) -> list[ToolApproval]:
         """The tool calls that wait for this person, oldest first."""
-        return [
-            proposal
-            for proposal in self.open.values()
-            if proposal.owner == owner and not proposal.unasked
-        ]
+        return [call for call in self.open.values() if call.owner == owner and not call.unasked]
 
-    def waiting_in(self, exchange: MessageThread) -> list[ToolApproval]:
+    def waiting_in(self, thread: MessageThread) -> list[ToolApproval]:
         """The tool calls of a run that wait for a person, oldest first."""
-        calls = (self.proposals[each] for each in exchange.waiting)
+        calls = (self.calls[each] for each in thread.waiting)
         return [each for each in calls if not each.unasked]
 
     def parked_for(self, owner: str) -> list[ToolApproval]:
         """The tool calls from before the last suspend that this person can still answer."""
-        return [proposal for proposal in self.parked.values() if proposal.owner == owner]
+        return [call for call in self.parked.values() if call.owner == owner]
 
     def unprompted(self) -> int:
         """Count the messages by agents that are members since the last message by a person."""
         count = 0
-        for exchange in reversed(self.exchanges.values()):
-            if exchange.voucher or exchange.is_private:
+        for thread in reversed(self.threads.values()):
+            if thread.recovered_from or thread.is_private:
                 continue  # recovered from another log, or not said to agents
-            if not exchange.by_agent:
+            if not thread.by_agent:
                 break
             count += 1
         return count
@@ -375,26 +371,26 @@ class RoomState:
             return f"{name} is in the room; first /kick {name}"
         return f"{name} is banned; first /pardon {name}" if folded in self.banned else ""
 
-    def is_elsewhere(self, exchange: MessageThread, device: str) -> bool:
+    def is_elsewhere(self, thread: MessageThread, device: str) -> bool:
         """Whether another connected terminal of its handler is responsible for a run."""
-        person = self.people.get(exchange.handler)
-        return person is not None and exchange.device in person.terminals.keys() - {device}
+        person = self.people.get(thread.handler)
+        return person is not None and thread.device in person.terminals.keys() - {device}
 
     def objection(self, body: RunBody, by: str, device: str = "") -> str | None:
         """Why `by` may not publish this now; None if they may."""
-        exchange = self.exchanges.get(body.message)
-        if exchange is None:
+        thread = self.threads.get(body.message)
+        if thread is None:
             return f"there is no message {body.message}"
-        if exchange.handler != by:
-            return f"message {body.message} is handled by {exchange.handler or 'nobody'}"
-        if self.is_elsewhere(exchange, device):
+        if thread.handler != by:
+            return f"message {body.message} is handled by {thread.handler or 'nobody'}"
+        if self.is_elsewhere(thread, device):
             return f"message {body.message} is handled at another terminal of {by}"
-        if bool(body.sealed) != exchange.is_private:
+        if bool(body.sealed) != thread.is_private:
             return f"message {body.message} and the work on it must both be private, or neither"
-        return self._out_of_order(exchange, body)
+        return self._out_of_order(thread, body)
 
-    def _out_of_order(self, exchange: MessageThread, body: RunBody) -> str | None:
-        phase = exchange.phase
+    def _out_of_order(self, thread: MessageThread, body: RunBody) -> str | None:
+        phase = thread.phase
         match body:
             case DecisionMade(decision="ignore"):
                 fits = phase is Phase.DECIDING
@@ -402,9 +398,9 @@ class RoomState:
                 fits = phase is Phase.DECIDING or phase not in RUNNING
             case ApprovalRequested():
                 fits = phase in (Phase.WORKING, Phase.WAITING)
-                fits = fits and body.approval not in self.proposals
+                fits = fits and body.approval not in self.calls
             case ApprovalResolved():
-                fits = body.approval in exchange.proposals and (
+                fits = body.approval in thread.calls and (
                     body.approval in self.open or body.approval in self.parked
                 )
             case AnswerPosted():
@@ -414,7 +410,7 @@ class RoomState:
         if fits:
             return None
         kind = tag(body)
-        return f"message {exchange.seq} is {phase.value}, which {kind} does not fit"
+        return f"message {thread.seq} is {phase.value}, which {kind} does not fit"
 
     def _dispatch(self, event: Event, *, counts: bool) -> None:
         match event.body:
@@ -507,10 +503,10 @@ class RoomState:
         match original.body:
             case MessagePosted() as said:
                 told = msgspec.structs.replace(said, handler="", device="")
-                exchange = MessageThread(event.seq, original.at, original.by, told, Phase.UNHANDLED)
-                exchange.voucher = event.by
-                exchange.by_agent = self.members.is_agent(original.by)
-                self._keep(exchange)
+                thread = MessageThread(event.seq, original.at, original.by, told, Phase.UNHANDLED)
+                thread.recovered_from = event.by
+                thread.by_agent = self.members.is_agent(original.by)
+                self._keep(thread)
             case MessageEdited() | MessageDeleted() | ReactionChanged():
                 self._changed(event, self.changed_by(event))
             case AnswerPosted(message=message) as answered:
@@ -525,7 +521,7 @@ class RoomState:
         if found.phase in RUNNING and not event.by == original.by == found.handler:
             return
         found.answer, found.answered_seq = answered, event.seq
-        found.answer_voucher, found.error, found.cancelled = event.by, None, None
+        found.answer_recovered_from, found.error, found.cancelled = event.by, None, None
         self._end(found, Phase.ANSWERED, original.at)
 
     def meant(self, message: int, seq: int) -> MessageThread | None:
@@ -535,27 +531,27 @@ class RoomState:
         room, the signature of an entry about a message tells whether it is this one.
         """
         if message in self.recovered:
-            return self.exchanges.get(self.recovered[message])
+            return self.threads.get(self.recovered[message])
         is_shared = self.founding is not None or any(
             message < parted <= seq for parted in self.hostings[1:]
         )
-        return self.exchanges.get(message) if is_shared else None
+        return self.threads.get(message) if is_shared else None
 
     def _said(self, event: Event, said: MessagePosted) -> None:
-        exchange = MessageThread(event.seq, event.at, event.by, said, Phase.UNHANDLED)
-        exchange.by_agent = self.members.is_agent(event.by)
+        thread = MessageThread(event.seq, event.at, event.by, said, Phase.UNHANDLED)
+        thread.by_agent = self.members.is_agent(event.by)
         target = self._message_at(said.reply_to)
-        exchange.reply = target.seq if target is not None else 0
-        if exchange.handler:
-            exchange.phase = Phase.DECIDING
-            self.running[event.seq] = exchange
-        self._keep(exchange)
+        thread.reply = target.seq if target is not None else 0
+        if thread.handler:
+            thread.phase = Phase.DECIDING
+            self.running[event.seq] = thread
+        self._keep(thread)
 
     def _message_at(self, seq: int) -> MessageThread | None:
         """Return the message of this number, or whose answer has it, if it is one of the latest."""
-        if seq in self.exchanges or not seq:
-            return self.exchanges.get(seq)
-        latest = reversed(self.exchanges.values())
+        if seq in self.threads or not seq:
+            return self.threads.get(seq)
+        latest = reversed(self.threads.values())
         return next((each for each in latest if each.answered_seq == seq), None)
 
     def signature_of(self, seq: int) -> bytes | None:
@@ -566,15 +562,15 @@ class RoomState:
         answer = message.answer if message.seq != seq else None
         return message.said.signature if answer is None else answer.signature
 
-    def reply_of(self, exchange: MessageThread) -> Reply | None:
+    def reply_of(self, thread: MessageThread) -> Reply | None:
         """Return the original of a reply, as it is now; None if it is unknown or not proven.
 
         Private ones are quoted in private messages only, for those who can read it.
         """
-        seq, message = exchange.said.reply_to, self.exchanges.get(exchange.reply)
-        if message is None or not (self.is_proven(exchange.seq) and self.is_proven(seq)):
+        seq, message = thread.said.reply_to, self.threads.get(thread.reply)
+        if message is None or not (self.is_proven(thread.seq) and self.is_proven(seq)):
             return None
-        if message.is_hidden or (message.is_private and not exchange.is_private):
+        if message.is_hidden or (message.is_private and not thread.is_private):
             return None
         if seq == message.seq:
             return Reply(message.author, message.text[:REPLY_CHARS], message.is_deleted)
@@ -584,55 +580,55 @@ class RoomState:
 
     def changed_by(self, event: Event) -> MessageThread | None:
         """Return the message that an edit, a deletion or a reaction is about, recovered or not."""
-        change = event.told.body
+        change = event.original.body
         if not isinstance(change, ChangeBody):
             return None
-        if event.told is event:
-            return self.exchanges.get(change.message)
-        return self.meant(change.message, event.told.seq)
+        if event.original is event:
+            return self.threads.get(change.message)
+        return self.meant(change.message, event.original.seq)
 
     def amend(self, message: int, event: Event) -> None:
         """Apply a change of a message that comes later in the log than the last entry here."""
-        if isinstance(event.told.body, ChangeBody):
-            self._changed(event, self.exchanges.get(message))
+        if isinstance(event.original.body, ChangeBody):
+            self._changed(event, self.threads.get(message))
 
-    def _changed(self, event: Event, exchange: MessageThread | None) -> None:
+    def _changed(self, event: Event, thread: MessageThread | None) -> None:
         """Change the text of a message.
 
         Without effect on one that is unknown or of another author.
         """
-        by, change = event.told.by, event.told.body
-        if exchange is None:
+        by, change = event.original.by, event.original.body
+        if thread is None:
             return
         if isinstance(change, ReactionChanged):
-            _react(exchange, by, change)
-        elif by == exchange.author and not exchange.is_deleted:
-            exchange.is_deleted = isinstance(change, MessageDeleted)
-            exchange.edit = change if isinstance(change, MessageEdited) else None
-            self.amended.pop(exchange.seq, None)
-            self.amended[exchange.seq] = event.seq
+            _react(thread, by, change)
+        elif by == thread.author and not thread.is_deleted:
+            thread.is_deleted = isinstance(change, MessageDeleted)
+            thread.edit = change if isinstance(change, MessageEdited) else None
+            self.amended.pop(thread.seq, None)
+            self.amended[thread.seq] = event.seq
             if len(self.amended) > KNOWN_CHANGES:
                 del self.amended[next(iter(self.amended))]
 
-    def _keep(self, exchange: MessageThread) -> None:
+    def _keep(self, thread: MessageThread) -> None:
         """Add a message; forget old ones if there are too many."""
-        self.exchanges[exchange.seq] = exchange
-        if not exchange.is_private:
-            self.reading.add_message(exchange)
+        self.threads[thread.seq] = thread
+        if not thread.is_private:
+            self.reading.add_message(thread)
         self.messages += 1
-        self.files.update((file.digest, file) for file in exchange.said.files)
-        if len(self.exchanges) >= 2 * WINDOW and not len(self.exchanges) % WINDOW:
+        self.files.update((file.digest, file) for file in thread.said.files)
+        if len(self.threads) >= 2 * WINDOW and not len(self.threads) % WINDOW:
             self._forget()
 
     def _forget(self) -> None:
         """Forget old messages that have no unfinished work."""
-        awaited = {proposal.message for proposal in self.parked.values()} | self.running.keys()
-        for seq in list(self.exchanges)[:-WINDOW]:
+        awaited = {call.message for call in self.parked.values()} | self.running.keys()
+        for seq in list(self.threads)[:-WINDOW]:
             if seq in awaited:
                 continue
-            forgotten = self.exchanges.pop(seq)
-            for approval in forgotten.proposals:
-                self.proposals.pop(approval, None)
+            forgotten = self.threads.pop(seq)
+            for approval in forgotten.calls:
+                self.calls.pop(approval, None)
             if forgotten.reactions or forgotten.answer_reactions:
                 self.reactions[seq] = forgotten.reactions, forgotten.answer_reactions
             self.floor = max(self.floor, seq)
@@ -640,44 +636,44 @@ class RoomState:
             del self.reactions[seq]
 
     def _ran(self, event: Event, body: RunBody) -> None:
-        exchange = self.exchanges.get(body.message)
-        if exchange is None:
+        thread = self.threads.get(body.message)
+        if thread is None:
             if self.unreadable or body.message <= self.floor:
                 return
             raise IllegalEvent(f"event {event.seq} speaks of the unknown message {body.message}")
         if isinstance(body, DecisionMade | AnswerPosted | RunFailed | RunCancelled) and body.spent:
-            exchange.spent = (exchange.spent + body.spent)[:MOST_SPENDINGS]
+            thread.spent = (thread.spent + body.spent)[:MOST_SPENDINGS]
             silent = isinstance(body, DecisionMade) and body.decision == "ignore"
             self.costs.add(event.by, body.spent, silent=silent)
         match body:
             case DecisionMade():
-                exchange.decision, exchange.decided_at = body, event.at
+                thread.decision, thread.decided_at = body, event.at
                 if body.decision == "ignore":
-                    self._end(exchange, Phase.IGNORED, event.at)
+                    self._end(thread, Phase.IGNORED, event.at)
                 else:
-                    exchange.phase, exchange.ended_at = Phase.WORKING, None
-                    exchange.error = exchange.cancelled = None
-                    self.running[exchange.seq] = exchange
+                    thread.phase, thread.ended_at = Phase.WORKING, None
+                    thread.error = thread.cancelled = None
+                    self.running[thread.seq] = thread
             case ApprovalRequested():
-                self._asked(event, exchange, body)
+                self._asked(event, thread, body)
             case ApprovalResolved():
-                self._settled(event, exchange, body)
+                self._settled(event, thread, body)
             case AnswerPosted():
-                exchange.answer, exchange.answered_seq = body, event.seq
-                exchange.answer_voucher = ""
-                self._end(exchange, Phase.ANSWERED, event.at)
+                thread.answer, thread.answered_seq = body, event.seq
+                thread.answer_recovered_from = ""
+                self._end(thread, Phase.ANSWERED, event.at)
             case RunFailed():
-                exchange.error = body
-                self._end(exchange, Phase.FAILED, event.at)
+                thread.error = body
+                self._end(thread, Phase.FAILED, event.at)
             case RunCancelled():
-                exchange.cancelled = body
-                self._end(exchange, Phase.CANCELLED, event.at)
+                thread.cancelled = body
+                self._end(thread, Phase.CANCELLED, event.at)
 
-    def _asked(self, event: Event, exchange: MessageThread, asked: ApprovalRequested) -> None:
-        proposal = ToolApproval(
+    def _asked(self, event: Event, thread: MessageThread, asked: ApprovalRequested) -> None:
+        call = ToolApproval(
             asked.approval,
             asked.message,
-            exchange.handler,
+            thread.handler,
             asked.agent,
             asked.tool,
             asked.arguments,
@@ -697,49 +693,49 @@ class RoomState:
             previous=asked.previous,
             sealed=asked.sealed,
         )
-        self.proposals[proposal.id] = self.open[proposal.id] = proposal
-        exchange.proposals.append(proposal.id)
-        exchange.waiting[proposal.id] = None
-        if not proposal.unasked:
-            exchange.phase = Phase.WAITING
+        self.calls[call.id] = self.open[call.id] = call
+        thread.calls.append(call.id)
+        thread.waiting[call.id] = None
+        if not call.unasked:
+            thread.phase = Phase.WAITING
 
-    def _settled(self, event: Event, exchange: MessageThread, settled: ApprovalResolved) -> None:
-        proposal = self.proposals.get(settled.approval)
-        if proposal is None:
+    def _settled(self, event: Event, thread: MessageThread, settled: ApprovalResolved) -> None:
+        call = self.calls.get(settled.approval)
+        if call is None:
             if self.unreadable:
                 return
             raise IllegalEvent(f"event {event.seq} settles an approval that was never asked for")
-        proposal.outcome, proposal.reason = settled.outcome, settled.reason
-        proposal.scope, proposal.settled_at = settled.scope, event.at
-        proposal.settled_by = event.by
-        proposal.edited, proposal.count = settled.arguments, settled.count
-        proposal.how, proposal.covers = settled.how, settled.covers
-        self.open.pop(proposal.id, None)
+        call.outcome, call.reason = settled.outcome, settled.reason
+        call.scope, call.settled_at = settled.scope, event.at
+        call.settled_by = event.by
+        call.edited, call.count = settled.arguments, settled.count
+        call.how, call.covers = settled.how, settled.covers
+        self.open.pop(call.id, None)
         if settled.outcome == "approved":
-            self.reading.add_call(proposal)
+            self.reading.add_call(call)
         if settled.outcome == "parked":
-            self.parked[proposal.id] = proposal
-            exchange.parked[proposal.id] = None
+            self.parked[call.id] = call
+            thread.parked[call.id] = None
         else:
-            self.parked.pop(proposal.id, None)
-            exchange.parked.pop(proposal.id, None)
-        exchange.waiting.pop(proposal.id, None)
-        if exchange.phase is Phase.WAITING and not exchange.waiting:
-            exchange.phase = Phase.WORKING
+            self.parked.pop(call.id, None)
+            thread.parked.pop(call.id, None)
+        thread.waiting.pop(call.id, None)
+        if thread.phase is Phase.WAITING and not thread.waiting:
+            thread.phase = Phase.WORKING
 
-    def _end(self, exchange: MessageThread, phase: Phase, at: float) -> None:
-        exchange.phase, exchange.ended_at = phase, at
-        self.running.pop(exchange.seq, None)
-        for approval in exchange.waiting:
-            proposal = self.open.pop(approval, None)
-            if proposal is not None:
-                proposal.outcome, proposal.settled_at = "expired", at
-        exchange.waiting.clear()
+    def _end(self, thread: MessageThread, phase: Phase, at: float) -> None:
+        thread.phase, thread.ended_at = phase, at
+        self.running.pop(thread.seq, None)
+        for approval in thread.waiting:
+            call = self.open.pop(approval, None)
+            if call is not None:
+                call.outcome, call.settled_at = "expired", at
+        thread.waiting.clear()
 
 
-def _react(exchange: MessageThread, name: str, change: ReactionChanged) -> None:
-    exchange.reacted[name] = change.signature
-    reactions = exchange.answer_reactions if change.answer else exchange.reactions
+def _react(thread: MessageThread, name: str, change: ReactionChanged) -> None:
+    thread.reacted[name] = change.signature
+    reactions = thread.answer_reactions if change.answer else thread.reactions
     names = reactions.get(change.reaction, [])
     if change.on and name not in names:
         if names or len(reactions) < MOST_REACTIONS:

@@ -45,16 +45,16 @@ def signature_in(state: "RoomState", event: Event) -> EntrySignature | None:
     A valid signature alone proves nothing: `RoomState.doubts` has the other problems. Of an entry
     that was recovered, it is that of the original. None as well if its message is not known.
     """
-    told = event.told
-    match told.body:
+    original = event.original
+    match original.body:
         case RoomCreated(founding=founding) if founding is not None:
             signed = founding_bytes(founding)
             return EntrySignature("", founding.key, founding.signature, signed)
         case HostStarted() as started:
             room = started.room if started.founding is not None else state.room
-            signed = signed_bytes(room, started, told.parent)
+            signed = signed_bytes(room, started, original.parent)
             return EntrySignature(started.host, started.key, started.signature, signed)
-        case body if isinstance(body, HOST_SIGNED) and told is event:
+        case body if isinstance(body, HOST_SIGNED) and original is event:
             signed = signed_bytes(state.room, body, event.parent)
             return EntrySignature(state.host, state.host_key, body.signature, signed)
         case body if isinstance(body, SignedBody):
@@ -63,25 +63,25 @@ def signature_in(state: "RoomState", event: Event) -> EntrySignature | None:
 
 
 def _of_author(state: "RoomState", event: Event, body: SignedBody) -> EntrySignature | None:
-    told = event.told
-    name = fold_name(told.by)
+    original = event.original
+    name = fold_name(original.by)
     key, about = state.keys.get(name, ""), _about(state, event, body)
     if about is None:
         return None
     if isinstance(body, MemberJoined):
         key = body.key
-    return EntrySignature(told.by, key, body.signature, signed_bytes(state.room, body, about))
+    return EntrySignature(original.by, key, body.signature, signed_bytes(state.room, body, about))
 
 
 def _about(state: "RoomState", event: Event, body: SignedBody) -> About | None:
     """Return the reference of an entry; None if that is not known."""
-    told = event.told
+    original = event.original
     if isinstance(body, HOST_SIGNED):  # recovered
-        return told.parent
+        return original.parent
     if isinstance(body, MemberJoined):
-        return fold_name(told.by)
+        return fold_name(original.by)
     if not isinstance(body, RunBody | ChangeBody):
         return ""
-    is_here = told is event
-    thread = state.exchanges.get(body.message) if is_here else state.meant(body.message, told.seq)
-    return None if thread is None else thread.about(body, told.by)
+    is_here = original is event
+    thread = state.threads.get(body.message) if is_here else state.meant(body.message, original.seq)
+    return None if thread is None else thread.about(body, original.by)

@@ -17,7 +17,7 @@ from genie_core.room.state.succession import Link, Succession
 from genie_core.room.state.thread import MessageThread, Reactions, ToolApproval
 from genie_core.runtime.progress import Usage
 
-VERSION: Final = 12
+VERSION: Final = 13
 """Raise it at every change to a state's fields or to the fold."""
 
 MOST_BYTES: Final = 512 * 1024 * 1024
@@ -44,8 +44,8 @@ class _Checkpoint(msgspec.Struct, array_like=True):
     floor: int
     messages: int
     people: list[Person]
-    exchanges: list[MessageThread]
-    proposals: list[ToolApproval]
+    threads: list[MessageThread]
+    calls: list[ToolApproval]
     running: list[int]
     open: list[str]
     parked: list[str]
@@ -105,8 +105,8 @@ def encode_state(state: RoomState, *, entries: bool = True) -> bytes:
         state.floor,
         state.messages,
         list(state.people.values()),
-        list(state.exchanges.values()),
-        list(state.proposals.values()),
+        list(state.threads.values()),
+        list(state.calls.values()),
         list(state.running),
         list(state.open),
         list(state.parked),
@@ -189,11 +189,11 @@ def _restored(saved: _Checkpoint, entries: EntrySet) -> RoomState:
         set(saved.muted),
         saved.preferences,
     )
-    state.exchanges = {exchange.seq: exchange for exchange in saved.exchanges}
-    state.proposals = {proposal.id: proposal for proposal in saved.proposals}
-    state.running = {seq: state.exchanges[seq] for seq in saved.running}
-    state.open = {id_: state.proposals[id_] for id_ in saved.open}
-    state.parked = {id_: state.proposals[id_] for id_ in saved.parked}
+    state.threads = {thread.seq: thread for thread in saved.threads}
+    state.calls = {call.id: call for call in saved.calls}
+    state.running = {seq: state.threads[seq] for seq in saved.running}
+    state.open = {id_: state.calls[id_] for id_ in saved.open}
+    state.parked = {id_: state.calls[id_] for id_ in saved.parked}
     state.unreadable = set(saved.unreadable)
     state.hosts = set(saved.hosts)
     state.inherited = set(saved.inherited)

@@ -49,11 +49,11 @@ LINK_BODIES: Final = (HostStarted, RoomSuspended, HeirsChanged)
 
 def is_link(event: Event) -> bool:
     """Whether an entry says who may host; a list or hand-over of another log says so, too."""
-    told = event.told.body
-    if told is event.body:
-        return isinstance(told, LINK_BODIES)
-    return isinstance(told, HeirsChanged) or (
-        isinstance(told, RoomSuspended) and told.deed is not None
+    original = event.original.body
+    if original is event.body:
+        return isinstance(original, LINK_BODIES)
+    return isinstance(original, HeirsChanged) or (
+        isinstance(original, RoomSuspended) and original.host_record is not None
     )
 
 
@@ -119,20 +119,20 @@ class Succession(msgspec.Struct, frozen=True):
                 is_first = not self.principal or (self.is_open and key not in self.order)
                 principal = key if is_first else self.principal
                 return msgspec.structs.replace(self, host=key, principal=principal)
-            case RoomSuspended(deed=deed, by_heir=False) if (
-                deed is not None and self.host == self.principal
+            case RoomSuspended(host_record=host_record, by_heir=False) if (
+                host_record is not None and self.host == self.principal
             ):
-                return self._handed_to(deed.key)
+                return self._handed_to(host_record.key)
             case HeirsChanged() as changed:
                 return self._with_heirs(self.host, changed, keys)
             case RecoveredEvent():
-                return self._after_recovered(event.told, keys)
+                return self._after_recovered(event.original, keys)
         return self
 
     def _after_recovered(self, event: Event, keys: Mapping[str, str]) -> "Succession":
         match event.body:
-            case RoomSuspended(deed=deed, by_heir=False) if deed is not None:
-                return self._handed_to(deed.key)
+            case RoomSuspended(host_record=host_record, by_heir=False) if host_record is not None:
+                return self._handed_to(host_record.key)
             case HeirsChanged() as changed if key := keys.get(fold_name(event.by), ""):
                 is_later = changed.issue > self.heirs.get(key, Heirs()).issue
                 return self._with_heirs(key, changed, keys) if is_later else self
@@ -196,9 +196,9 @@ class Link(msgspec.Struct, frozen=True):
     @property
     def is_change(self) -> bool:
         """Whether another person hosts from here on, or comes first in the order."""
-        body = self.event.told.body
+        body = self.event.original.body
         if isinstance(body, RoomSuspended):
-            return body.deed is not None
+            return body.host_record is not None
         return isinstance(body, HostStarted) and body.key != self.before.host
 
 
@@ -290,13 +290,15 @@ def is_recovered(before: Succession, event: Event, room: str, keys: Mapping[str,
 
     Only the principal hands the order over. A list by an unknown person says nothing.
     """
-    told = event.told
-    match told.body:
-        case RoomSuspended(deed=deed, by_heir=False) as body if deed and told is not event:
-            return is_signed(before.principal, room, body, told.parent)
-        case HeirsChanged() as body if told is not event and is_fit(body):
-            key = keys.get(fold_name(told.by), "")
-            return not key or is_signed(key, room, body, told.parent)
+    original = event.original
+    match original.body:
+        case RoomSuspended(host_record=host_record, by_heir=False) as body if (
+            host_record and original is not event
+        ):
+            return is_signed(before.principal, room, body, original.parent)
+        case HeirsChanged() as body if original is not event and is_fit(body):
+            key = keys.get(fold_name(original.by), "")
+            return not key or is_signed(key, room, body, original.parent)
     return False
 
 

@@ -131,8 +131,8 @@ class MessageThread:
     """A message and everything that its handler's engine did about it.
 
     `waiting` are the ids of its open approvals, in order, `parked` those of the ones that were kept
-    for an answer when the work on it was interrupted, which goes on then. `voucher` is the person
-    from whose copy it was recovered, empty for a message of this log; `answer_voucher` likewise for
+    for an answer when the work on it was interrupted, which goes on then. `recovered_from` is the person
+    from whose copy it was recovered, empty for a message of this log; `answer_recovered_from` likewise for
     the answer. `spent` is the cost of decision and agents so far. `by_agent`: its author is an
     agent that is a member, so no engine answers it. `edit` is the latest one; `reactions` have the
     names of those who reacted so, `answer_reactions` likewise for the answer; `reacted` has the
@@ -147,15 +147,15 @@ class MessageThread:
     phase: Phase
     decision: DecisionMade | None = None
     decided_at: float | None = None
-    proposals: list[str] = field(default_factory=list)
+    calls: list[str] = field(default_factory=list)
     waiting: dict[str, None] = field(default_factory=dict)
     parked: dict[str, None] = field(default_factory=dict)
     answer: AnswerPosted | None = None
     answered_seq: int | None = None
     error: RunFailed | None = None
     ended_at: float | None = None
-    voucher: str = ""
-    answer_voucher: str = ""
+    recovered_from: str = ""
+    answer_recovered_from: str = ""
     spent: tuple[Spending, ...] = ()
     cancelled: RunCancelled | None = None
     by_agent: bool = False

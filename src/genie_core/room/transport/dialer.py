@@ -153,11 +153,11 @@ class Dialer:
         self._due.clear()
         self._tried.clear()
 
-    def learn(self, deed: HostRecord) -> None:
+    def learn(self, host_record: HostRecord) -> None:
         """Learn a host's address; ignore hosts that are not trusted."""
         pins = {each.pin for each in self._known}
-        if deed.pin in pins or (self._trusts is not None and self._trusts(deed)):
-            self._note(_whereabouts(deed.addresses, deed.pin))
+        if host_record.pin in pins or (self._trusts is not None and self._trusts(host_record)):
+            self._note(_whereabouts(host_record.addresses, host_record.pin))
 
     def _note(self, more: Iterable[Endpoint]) -> None:
         self._known = list(dict.fromkeys([*self._known, *more]))[:MAX_KNOWN]
@@ -240,9 +240,9 @@ class Dialer:
             return
         found: list[Endpoint] = []
         pins = {each.pin for each in self._known if each.pin}
-        for deed, addresses in await self._find(self.room, SEARCH):
-            if deed.pin in pins or (self._trusts is not None and self._trusts(deed)):
-                found += _whereabouts(addresses, deed.pin)
+        for host_record, addresses in await self._find(self.room, SEARCH):
+            if host_record.pin in pins or (self._trusts is not None and self._trusts(host_record)):
+                found += _whereabouts(addresses, host_record.pin)
         self._plan([each for each in dict.fromkeys(found) if each not in self._known])
 
     def _drop(self, endpoints: Iterable[Endpoint]) -> None:

@@ -91,12 +91,12 @@ def with_age(words: str, seconds: float) -> str:
     return f"{words}, {age}"
 
 
-def subject_of(state: RoomState, exchange: MessageThread, agent: str, tool: str) -> str:
+def subject_of(state: RoomState, thread: MessageThread, agent: str, tool: str) -> str:
     """Return the subject of an agent's latest call of a tool, as far as the room may know it.
 
     Not yet safe to show.
     """
-    for call in map(state.proposals.__getitem__, reversed(exchange.proposals)):
+    for call in map(state.calls.__getitem__, reversed(thread.calls)):
         if (call.agent, call.tool) != (agent, tool):
             continue
         values = [value for value in call.arguments.values() if isinstance(value, str)]

@@ -116,12 +116,12 @@ class EntryLog:
         """Show a message as it is after edits, deletion and reactions, also where it is quoted."""
         for at in self.indices_about(message):
             entry = self.entries[at]
-            exchange = self._state.exchanges.get(message_of(entry))
-            if exchange is not None and isinstance(entry, MessageEntry):
-                self.entries[at] = revised(entry, exchange, self._state)
-            elif exchange is not None and isinstance(entry, AnswerEntry):
-                quote = _quote(exchange) if entry.quote else ""
-                reactions = reactions_in(exchange.answer_reactions)
+            thread = self._state.threads.get(message_of(entry))
+            if thread is not None and isinstance(entry, MessageEntry):
+                self.entries[at] = revised(entry, thread, self._state)
+            elif thread is not None and isinstance(entry, AnswerEntry):
+                quote = _quote(thread) if entry.quote else ""
+                reactions = reactions_in(thread.answer_reactions)
                 self.entries[at] = replace(entry, quote=quote, reactions=reactions)
 
     def indices_of_file(self, digest: str) -> list[int]:
@@ -139,11 +139,11 @@ class EntryLog:
     def add(self, event: Event) -> None:
         """Append an entry for an event, if it is shown."""
         self.head = max(self.head, event.seq)
-        if isinstance(event.told.body, ChangeBody):
+        if isinstance(event.original.body, ChangeBody):
             if (changed := self._state.changed_by(event)) is not None:
                 self.revise(changed.seq)
             return
-        is_shown = event.seq > self._state.floor and type(event.told.body) not in LEFT_OUT
+        is_shown = event.seq > self._state.floor and type(event.original.body) not in LEFT_OUT
         entry = self._entry(event) if is_shown else None
         if entry is not None:
             now = local_time(event.at)
@@ -199,9 +199,9 @@ class EntryLog:
             self._index[entry.message] = len(self.entries)
             for file in entry.files:
                 self._files.setdefault(file.digest, []).append(entry.message)
-            exchange = self._state.exchanges.get(entry.message)
-            if exchange is not None and exchange.reply:
-                self._replies.setdefault(exchange.reply, []).append(entry.message)
+            thread = self._state.threads.get(entry.message)
+            if thread is not None and thread.reply:
+                self._replies.setdefault(thread.reply, []).append(entry.message)
         elif isinstance(entry, AnswerEntry):
             self._answers[entry.message] = len(self.entries)
         self.entries.append(entry)
@@ -223,7 +223,7 @@ class EntryLog:
 
     def _with_question(self, answer: AnswerEntry) -> AnswerEntry:
         """Repeat the question where it is not right above."""
-        thread = self._state.exchanges.get(answer.message)
+        thread = self._state.threads.get(answer.message)
         last = self.entries[-1] if self.entries else None
         if thread is None or (isinstance(last, MessageEntry) and last.message == thread.seq):
             return answer
@@ -257,7 +257,7 @@ class EntryLog:
                 )
                 return replace(entry, opens=opens)
             case AnswerEntry():
-                is_lost = event.told is not event and changed_thread(event, self._state) is None
+                is_lost = event.original is not event and changed_thread(event, self._state) is None
                 return None if is_lost else self._with_question(entry)
             case RunEntry():
                 return self._noted(event, entry)
@@ -280,7 +280,7 @@ class EntryLog:
 
     def _is_news(self, event: Event, call: CallEntry) -> bool:
         """Whether a resolved call is shown: with changes, or denied after a pause, without an answer."""
-        resolved = event.told.body
+        resolved = event.original.body
         if not isinstance(resolved, ApprovalResolved):
             return False
         is_late = resolved.approval in self._earlier.kept and resolved.outcome == "denied"
@@ -314,9 +314,9 @@ def _names(names: Sequence[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def _quote(exchange: MessageThread) -> str:
+def _quote(thread: MessageThread) -> str:
     """Return the start of a message in one line, to stand above its replies."""
-    return DELETED if exchange.is_deleted else quoted_line(exchange.text[:QUOTED])
+    return DELETED if thread.is_deleted else quoted_line(thread.text[:QUOTED])
 
 
 def _moment(entry: TimelineEntry) -> float | None:

@@ -164,8 +164,8 @@ def entry_of(
     """
     if is_hidden(event, state):
         return None
-    told = event.told
-    match told.body:
+    original = event.original
+    match original.body:
         case MessagePosted() as posted:
             return message_entry(event, posted, state, tab=tab)
         case AnswerPosted() as answer:
@@ -178,15 +178,15 @@ def entry_of(
         case ApprovalRequested() as asked:
             return _placed(request_entry(event, asked), event, state)
         case ApprovalResolved() as resolved:
-            call = state.proposals.get(resolved.approval)
+            call = state.calls.get(resolved.approval)
             return _placed(resolution_entry(event, resolved, call), event, state)
     return _notice(event, state, earlier or Earlier())
 
 
 def is_hidden(event: Event, state: RoomState) -> bool:
     """Whether an event is private between others, or about something that is."""
-    body = event.told.body
-    thread = state.exchanges.get(event.seq) or changed_thread(event, state)
+    body = event.original.body
+    thread = state.threads.get(event.seq) or changed_thread(event, state)
     if thread is not None:
         return thread.is_hidden
     return is_sealed(body) and not getattr(body, "text", "")
@@ -194,7 +194,7 @@ def is_hidden(event: Event, state: RoomState) -> bool:
 
 def caveat_of(event: Event, state: RoomState) -> str:
     """Say from whose copy an entry was recovered, and its problem; empty if neither."""
-    return caveat(event.by if event.told is not event else "", state.doubt_of(event.seq))
+    return caveat(event.by if event.original is not event else "", state.doubt_of(event.seq))
 
 
 Step = TypeVar("Step", RunEntry, CallEntry)
@@ -207,13 +207,13 @@ def _placed(entry: Step, event: Event, state: RoomState) -> Step:
         entry,
         message=thread.seq if thread is not None else entry.message,
         caveat=caveat_of(event, state),
-        private=bool(getattr(event.told.body, "sealed", ())),
+        private=bool(getattr(event.original.body, "sealed", ())),
     )
 
 
 def _author(event: Event, thread: MessageThread | None) -> str:
     """Return the author of the message that a step is about; its handler if it is forgotten."""
-    return visible_line(thread.author if thread is not None else event.told.by)
+    return visible_line(thread.author if thread is not None else event.original.by)
 
 
 # -- messages
@@ -223,19 +223,19 @@ def message_entry(
     event: Event, posted: MessagePosted, state: RoomState, *, tab: int = 4
 ) -> MessageEntry:
     """Return the entry of a message as its author left it."""
-    told, thread = event.told, state.exchanges.get(event.seq)
+    original, thread = event.original, state.threads.get(event.seq)
     entry = MessageEntry(
         event.seq,
-        told.at,
-        visible_line(told.by),
+        original.at,
+        visible_line(original.by),
         visible(posted.text, tab=tab),
         posted.emote,
         files=file_lines(posted.files),
         quotes=quote_lines(posted.quotes),
         caveat=caveat_of(event, state),
-        by_agent=state.members.is_agent(told.by),
+        by_agent=state.members.is_agent(original.by),
         reply_to=posted.reply_to,
-        private=private_reader(told.by, posted.to),
+        private=private_reader(original.by, posted.to),
     )
     return entry if thread is None else revised(entry, thread, state, tab=tab)
 
@@ -244,7 +244,7 @@ def thread_entry(thread: MessageThread, state: RoomState) -> MessageEntry:
     """Return the entry of a message that the state knows."""
     by, seq = thread.author, thread.seq
     entry = message_entry(Event(seq, thread.at, by, thread.said), thread.said, state)
-    return structs.replace(entry, caveat=caveat(thread.voucher, state.doubt_of(seq)))
+    return structs.replace(entry, caveat=caveat(thread.recovered_from, state.doubt_of(seq)))
 
 
 def revised(
@@ -284,16 +284,16 @@ def answer_entry(
     tab: int = 4,
 ) -> AnswerEntry:
     """Return the entry of an answer, or of the text of an incomplete one."""
-    told, thread = event.told, changed_thread(event, state)
+    original, thread = event.original, changed_thread(event, state)
     is_whole = isinstance(body, AnswerPosted)
     is_cut = isinstance(body, AnswerPosted) and body.cut
     receiver = body.receiver if isinstance(body, AnswerPosted) else None
     owner = thread.handler if thread is not None else ""
     return AnswerEntry(
         thread.seq if thread is not None else body.message,
-        told.at,
+        original.at,
         visible_line(receiver or _author(event, thread)),
-        visible_line(owner or told.by),
+        visible_line(owner or original.by),
         visible(body.text, tab=tab),
         elapsed=body.elapsed if isinstance(body, AnswerPosted) else 0.0,
         caveat=caveat_of(event, state),
@@ -329,7 +329,7 @@ def end_entry(
 ) -> RunEntry:
     """Return how the run for a message of this author ended; `parked` are its waiting tools."""
     why = end.reason if isinstance(end, RunCancelled) else short_error(end.error)
-    seq, by, at = event.seq, visible_line(event.told.by), event.told.at
+    seq, by, at = event.seq, visible_line(event.original.by), event.original.at
     work = f"{AGENT}'s work for {author}"
     if parked and can_resume(end):
         verb = f"was {parked_with(parked)}"
@@ -360,7 +360,7 @@ def _tools_parked(
         calls = [call for call, message in earlier.parked.items() if message == end.message]
     else:
         calls = list(thread.parked) if thread is not None else []
-    known = (state.proposals.get(call) for call in calls)
+    known = (state.calls.get(call) for call in calls)
     return [call.tool if call is not None else "a tool call" for call in known]
 
 
@@ -371,12 +371,12 @@ def decision_entry(event: Event, decision: DecisionMade, author: str) -> RunEntr
     return RunEntry(
         event.seq,
         decision.message,
-        event.told.at,
+        event.original.at,
         "○" if is_silent else "●",
         Tone.QUIET if is_silent else Tone.GOOD,
         AGENT,
         verb,
-        visible_line(event.told.by),
+        visible_line(event.original.by),
         quoted_line(decision.reason or (NO_REASON if is_silent else "")),
         "" if is_silent else quoted_line(question_in(decision.query or "")),
     )
@@ -385,7 +385,7 @@ def decision_entry(event: Event, decision: DecisionMade, author: str) -> RunEntr
 def run_of(thread: MessageThread, state: RoomState) -> RunEntry | None:
     """Return how the work on a message ended without an answer; None if it did not."""
     seq, at, by = thread.seq, thread.ended_at or thread.at, thread.handler
-    parked = [state.proposals[call].tool for call in thread.parked if call in state.proposals]
+    parked = [state.calls[call].tool for call in thread.parked if call in state.calls]
     author = visible_line(thread.author)
     match thread.phase:
         case Phase.IGNORED if thread.decision is not None:
@@ -407,12 +407,12 @@ def request_entry(event: Event, asked: ApprovalRequested) -> CallEntry:
     return CallEntry(
         event.seq,
         asked.message,
-        event.told.at,
+        event.original.at,
         "▲",
         Tone.ASKS,
         quoted_line(f"{agent_path(asked.agent)} asks for {asked.tool}"),
         event.seq,
-        visible_line(event.told.by),
+        visible_line(event.original.by),
         given=quoted_line(given),
         effects=quoted_line("; ".join(asked.effects)),
     )
@@ -423,16 +423,16 @@ def resolution_entry(
 ) -> CallEntry:
     """Return how a tool call was answered."""
     tool = call.tool if call is not None else "a tool call"
-    mark, tone, text = resolution(resolved, tool, event.told.by)
+    mark, tone, text = resolution(resolved, tool, event.original.by)
     return CallEntry(
         event.seq,
         resolved.message,
-        event.told.at,
+        event.original.at,
         mark,
         tone,
         text,
         call.seq if call is not None else 0,
-        visible_line(event.told.by),
+        visible_line(event.original.by),
         quoted_line(resolved.reason or ""),
         outcome=resolved.outcome,
     )
@@ -463,26 +463,29 @@ def resolution(resolved: ApprovalResolved, tool: str, by: str) -> tuple[str, Ton
 
 
 def _notice(event: Event, state: RoomState, earlier: Earlier) -> NoticeEntry | None:
-    told, caution = event.told, caveat_of(event, state)
-    before = earlier if told is event else Earlier()
-    if before.is_return(told) and not caution:
+    original, caution = event.original, caveat_of(event, state)
+    before = earlier if original is event else Earlier()
+    if before.is_return(original) and not caution:
         return None
-    thread = changed_thread(event, state) if isinstance(told.body, ChangeBody) else None
-    message = thread.seq if thread is not None else getattr(told.body, "message", 0)
-    line, counts = _announced(told, before, thread), has_effect(event, state)
+    thread = changed_thread(event, state) if isinstance(original.body, ChangeBody) else None
+    message = thread.seq if thread is not None else getattr(original.body, "message", 0)
+    line, counts = _announced(original, before, thread), has_effect(event, state)
     if line is None and (counts or not caution):
         return None
     mark, text = line or ("⚠", f"entry {event.seq:,} has no effect")
     if line is not None and not counts:
-        mark, text = "⚠", _without_effect(told, text, message)
-    is_new_host = isinstance(told.body, HostStarted) and before.host not in ("", told.body.host)
+        mark, text = "⚠", _without_effect(original, text, message)
+    is_new_host = isinstance(original.body, HostStarted) and before.host not in (
+        "",
+        original.body.host,
+    )
     return NoticeEntry(
         event.at,
         mark,
         with_caveat(text, caution),
         message=thread.seq if thread is not None else 0,
-        moves=before.moves(told) if not caution else (),
-        quote=_excerpt(thread) if isinstance(told.body, ReactionChanged) else "",
+        moves=before.moves(original) if not caution else (),
+        quote=_excerpt(thread) if isinstance(original.body, ReactionChanged) else "",
         sets_off=counts and is_new_host,
         seq=event.seq,
     )
@@ -497,10 +500,10 @@ def _excerpt(thread: MessageThread | None) -> str:
     )
 
 
-def _without_effect(told: Event, text: str, message: int) -> str:
+def _without_effect(original: Event, text: str, message: int) -> str:
     """Word a change that does not count, without the content of a forged one."""
-    if isinstance(told.body, ChangeBody):
-        return f"{visible_line(told.by)} tried to change message {message}, without effect"
+    if isinstance(original.body, ChangeBody):
+        return f"{visible_line(original.by)} tried to change message {message}, without effect"
     return f"without effect: {text}"
 
 
@@ -511,15 +514,15 @@ def unreadable_line(first: int, last: int, why: str) -> str:
 
 
 def _announced(
-    told: Event, before: Earlier, thread: MessageThread | None
+    original: Event, before: Earlier, thread: MessageThread | None
 ) -> tuple[str, str] | None:
-    match told.body:
+    match original.body:
         case MessageEdited() if thread is not None and thread.is_deleted:
-            return "✎", f"{visible_line(told.by)} edited message {thread.seq}, which is deleted"
+            return "✎", f"{visible_line(original.by)} edited message {thread.seq}, which is deleted"
         case UnreadableEvent(why=why):
-            return "⚠", unreadable_line(told.seq, told.seq, why)
+            return "⚠", unreadable_line(original.seq, original.seq, why)
         case HostStarted(host=host) as started if before.host not in ("", host):
             return "◇", f"{visible_line(host)} hosts now{copied_from(started)}"
-        case HostStarted(host=host) if before.is_restart(told):
+        case HostStarted(host=host) if before.is_restart(original):
             return "◇", f"{visible_line(host)} is hosting again"
-    return announcement(told, before.devices, thread.seq if thread is not None else 0)
+    return announcement(original, before.devices, thread.seq if thread is not None else 0)

@@ -30,8 +30,8 @@ _KINDS: Final[dict[type, str]] = {
 
 def signed_line(state: RoomState, event: Event) -> str:
     """Say who signed an entry of a run or a message, with the words of the key, or the problem."""
-    what = _KINDS.get(type(event.told.body), "the end")
-    return f"{what}: {signed_by(state, event.seq, event.told.by)}"
+    what = _KINDS.get(type(event.original.body), "the end")
+    return f"{what}: {signed_by(state, event.seq, event.original.by)}"
 
 
 def signed_lines(state: RoomState, thread: MessageThread) -> list[str]:

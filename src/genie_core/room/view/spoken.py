@@ -45,13 +45,13 @@ class Spoken(msgspec.Struct, frozen=True):
 
 def spoken_in(event: Event) -> Spoken | None:
     """Return the message or answer that an event records or recovers; None for any other event."""
-    told = event.told
+    original = event.original
     posted = event.posted
     if posted is not None:
         return Spoken(
             event.seq,
-            told.at,
-            told.by,
+            original.at,
+            original.by,
             posted.text,
             event.seq,
             is_private=bool(posted.to or posted.sealed),
@@ -60,7 +60,7 @@ def spoken_in(event: Event) -> Spoken | None:
             files=posted.files,
             quotes=posted.quotes,
         )
-    match told.body:
+    match original.body:
         case AnswerPosted() as answer:
             return _answer(event, answer, is_whole=True)
         case RunFailed() | RunCancelled() as end if end.text:
@@ -73,7 +73,7 @@ def _answer(
 ) -> Spoken:
     return Spoken(
         event.seq,
-        event.told.at,
+        event.original.at,
         AGENT,
         body.text,
         body.message,

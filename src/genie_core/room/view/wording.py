@@ -138,9 +138,9 @@ def author_line(name: str, *, by_agent: bool) -> str:
     return f"{visible_line(name)} (agent)" if by_agent else visible_line(name)
 
 
-def caveat(voucher: str, doubt: str) -> str:
+def caveat(recovered_from: str, doubt: str) -> str:
     """Say from whose copy an entry was recovered, and its problem; empty if neither."""
-    parts = [f"recovered from {visible_line(voucher)}'s copy"] if voucher else []
+    parts = [f"recovered from {visible_line(recovered_from)}'s copy"] if recovered_from else []
     parts += [f"⚠ not proven: {doubt}"] if doubt else []
     return ", ".join(parts)
 
@@ -152,9 +152,9 @@ def with_caveat(text: str, caution: str) -> str:
 
 def changed_thread(event: Event, state: RoomState) -> MessageThread | None:
     """Return the message that an entry is about, as far as it is known; a recovered entry's, too."""
-    told = event.told
-    message = getattr(told.body, "message", 0)
-    return state.exchanges.get(message) if told is event else state.meant(message, told.seq)
+    original = event.original
+    message = getattr(original.body, "message", 0)
+    return state.threads.get(message) if original is event else state.meant(message, original.seq)
 
 
 def has_effect(event: Event, state: RoomState) -> bool:
@@ -163,14 +163,14 @@ def has_effect(event: Event, state: RoomState) -> bool:
     An entry of an engine or a message that is not proven is shown with its `caveat`; a change of a
     message, or of the room, must not be reported as if it had happened.
     """
-    told = event.told
+    original = event.original
     if not state.is_proven(event.seq):
         return False
-    if not isinstance(told.body, ChangeBody):
+    if not isinstance(original.body, ChangeBody):
         return True
     thread = changed_thread(event, state)
-    is_reaction = isinstance(told.body, ReactionChanged)
-    return thread is not None and (is_reaction or thread.author == told.by)
+    is_reaction = isinstance(original.body, ReactionChanged)
+    return thread is not None and (is_reaction or thread.author == original.by)
 
 
 def heirs_line(rule: HeirsChanged) -> str:
@@ -255,10 +255,10 @@ def parked_with(tools: Sequence[str]) -> str:
     return f"parked with {what} to answer"
 
 
-def waits_for(exchange: MessageThread) -> str:
+def waits_for(thread: MessageThread) -> str:
     """Describe which answer a parked run waits for."""
-    calls = "a tool call" if len(exchange.parked) == 1 else f"{len(exchange.parked)} tool calls"
-    return f"genie goes on when {visible_line(exchange.handler)} has answered {calls}"
+    calls = "a tool call" if len(thread.parked) == 1 else f"{len(thread.parked)} tool calls"
+    return f"genie goes on when {visible_line(thread.handler)} has answered {calls}"
 
 
 # Why a message has no answer
@@ -276,16 +276,16 @@ UNDECIDED = "At this moment nothing is decided about this message yet."
 STOPPED = "The work on this message was stopped before anything was decided."
 
 
-def why_silent(exchange: MessageThread) -> str:
+def why_silent(thread: MessageThread) -> str:
     """Explain the decision about a message."""
-    if exchange.voucher:
-        return RECOVERED.format(visible_line(exchange.voucher))
-    if exchange.phase is Phase.UNHANDLED:
-        return BY_AGENT if exchange.by_agent else UNHANDLED
-    decision = exchange.decision
-    whose = visible_line(exchange.handler)
+    if thread.recovered_from:
+        return RECOVERED.format(visible_line(thread.recovered_from))
+    if thread.phase is Phase.UNHANDLED:
+        return BY_AGENT if thread.by_agent else UNHANDLED
+    decision = thread.decision
+    whose = visible_line(thread.handler)
     if decision is None:
-        return _undecided(exchange, whose)
+        return _undecided(thread, whose)
     took = f" within {duration(decision.elapsed)}" if decision.elapsed else ""
     if decision.decision == "ignore":
         head = f"The agent of {whose} decided{took} to stay silent."
@@ -297,21 +297,21 @@ def why_silent(exchange: MessageThread) -> str:
     ]
     if decision.query:
         parts.append(f"What it passed on:\n{visible(decision.query)}")
-    none_came = "The answer is incomplete" if exchange.partial else "No answer came"
-    if exchange.error is not None:
-        parts.append(f"{none_came}: {visible(exchange.error.error)}")
-        parts += [f"The work on it was parked: {waits_for(exchange)}."] if exchange.parked else []
-    elif exchange.parked and exchange.phase is Phase.CANCELLED:
-        parts.append(f"No answer came yet, as the work on it was parked: {waits_for(exchange)}.")
-    elif exchange.phase is Phase.CANCELLED:
+    none_came = "The answer is incomplete" if thread.partial else "No answer came"
+    if thread.error is not None:
+        parts.append(f"{none_came}: {visible(thread.error.error)}")
+        parts += [f"The work on it was parked: {waits_for(thread)}."] if thread.parked else []
+    elif thread.parked and thread.phase is Phase.CANCELLED:
+        parts.append(f"No answer came yet, as the work on it was parked: {waits_for(thread)}.")
+    elif thread.phase is Phase.CANCELLED:
         parts.append(f"{none_came}, as the work on it was stopped.")
     return "\n\n".join(parts) + "\n"
 
 
-def _undecided(exchange: MessageThread, whose: str) -> str:
-    if exchange.error is not None:
-        return f"The agent of {whose} could not decide: {visible(exchange.error.error)}"
-    return STOPPED if exchange.phase is Phase.CANCELLED else UNDECIDED
+def _undecided(thread: MessageThread, whose: str) -> str:
+    if thread.error is not None:
+        return f"The agent of {whose} could not decide: {visible(thread.error.error)}"
+    return STOPPED if thread.phase is Phase.CANCELLED else UNDECIDED
 
 
 # Messages
@@ -413,28 +413,28 @@ def quote_of(text: str, posted: str, most: int | None = None) -> str:
     return f"{now} (edited; posted as {first})" if text else f"{first} (deleted since)"
 
 
-def message_title(exchange: MessageThread) -> str:
+def message_title(thread: MessageThread) -> str:
     """Return the author and time of a message."""
-    return f"{author_line(exchange.author, by_agent=exchange.by_agent)}, {_moment(exchange.at)}"
+    return f"{author_line(thread.author, by_agent=thread.by_agent)}, {_moment(thread.at)}"
 
 
-def message_text(exchange: MessageThread) -> str:
+def message_text(thread: MessageThread) -> str:
     """Return a message as its author left it, with its files, quotes and answer in full."""
-    said = exchange.said
-    if exchange.is_deleted:
+    said = thread.said
+    if thread.is_deleted:
         said, parts = msgspec.structs.replace(said, files=(), quotes=()), [f"[{DELETED}]"]
     else:
-        parts = [visible(exchange.text)] if exchange.text else []
-        parts += ["[edited]"] if exchange.edit is not None else []
+        parts = [visible(thread.text)] if thread.text else []
+        parts += ["[edited]"] if thread.edit is not None else []
     if said.files:
         files = file_lines(said.files)
         parts.append("\n".join(f"▤ {file.number} {file.name}  {file.about}" for file in files))
     parts += ["\n".join(quote_text(quote)) for quote in said.quotes]
-    if exchange.answer is not None:
-        parts.append(f"genie answered:\n{visible(exchange.answer.text)}")
-        parts += [f"[{CUT}]"] if exchange.answer.cut else []
-    elif exchange.partial:
-        parts.append(f"genie began to answer:\n{visible(exchange.partial)}\n\n[incomplete]")
+    if thread.answer is not None:
+        parts.append(f"genie answered:\n{visible(thread.answer.text)}")
+        parts += [f"[{CUT}]"] if thread.answer.cut else []
+    elif thread.partial:
+        parts.append(f"genie began to answer:\n{visible(thread.partial)}\n\n[incomplete]")
     return "\n\n".join(parts) + "\n"
 
 

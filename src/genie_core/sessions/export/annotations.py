@@ -216,23 +216,23 @@ def collect(
 
 
 def _names(passage: Passage) -> Iterator[str]:
-    yield passage.told.by
+    yield passage.original.by
     yield passage.event.by
     if isinstance(passage.entry, AnswerEntry):
         yield passage.entry.receiver
-    if passage.exchange is not None:
-        yield passage.exchange.author
+    if passage.thread is not None:
+        yield passage.thread.author
 
 
 def _note(passage: Passage, found: Annotations, choices: Choices, wrong: Container[int]) -> None:
-    if passage.exchange and passage.line and not choices.messages_only:
-        found.note(passage.exchange.seq, _footnote(passage, passage.line, choices, wrong))
+    if passage.thread and passage.line and not choices.messages_only:
+        found.note(passage.thread.seq, _footnote(passage, passage.line, choices, wrong))
 
 
 def _change(passage: Passage, found: Annotations) -> None:
-    if passage.exchange is not None:
-        exchange, proof = passage.exchange, proof_of(passage.signature)
-        found.change(exchange.seq, Change(exchange.text, exchange.is_deleted, proof))
+    if passage.thread is not None:
+        thread, proof = passage.thread, proof_of(passage.signature)
+        found.change(thread.seq, Change(thread.text, thread.is_deleted, proof))
 
 
 def is_shown(passage: Passage, choices: Choices) -> bool:
@@ -245,31 +245,31 @@ def is_shown(passage: Passage, choices: Choices) -> bool:
 
 def is_change(passage: Passage) -> bool:
     """Whether a passage is an edit or a deletion that its message shows."""
-    is_edit = isinstance(passage.told.body, MessageEdited | MessageDeleted)
-    by_author = passage.exchange is not None and passage.exchange.author == passage.told.by
+    is_edit = isinstance(passage.original.body, MessageEdited | MessageDeleted)
+    by_author = passage.thread is not None and passage.thread.author == passage.original.by
     return is_edit and by_author and passage.doubt in ("", GAP)
 
 
 def is_footnote(passage: Passage) -> bool:
     """Whether a passage is shown beside its message rather than among the messages."""
-    return passage.exchange is not None and isinstance(
-        passage.told.body, DecisionMade | ApprovalRequested | ApprovalResolved
+    return passage.thread is not None and isinstance(
+        passage.original.body, DecisionMade | ApprovalRequested | ApprovalResolved
     )
 
 
 def _footnote(
     passage: Passage, line: StoryLine, choices: Choices, wrong: Container[int]
 ) -> Footnote:
-    body: object = passage.told.body
+    body: object = passage.original.body
     if not choices.arguments:
         body, line = _without_arguments(passage, line)
     fields = event_fields(body)
     if isinstance(body, DecisionMade):
-        fields += [("agent of", passage.told.by), ("agents", spent_tree(body.spent))]
+        fields += [("agent of", passage.original.by), ("agents", spent_tree(body.spent))]
         if body.message in wrong:
             line = StoryLine(line.mark, f"{line.text} (marked as wrong)")
-    if isinstance(body, ApprovalResolved) and passage.proposal is not None:
-        fields.append(("changes", "\n".join(what_changed(passage.proposal.call, body.arguments))))
+    if isinstance(body, ApprovalResolved) and passage.call is not None:
+        fields.append(("changes", "\n".join(what_changed(passage.call.call, body.arguments))))
     if passage.is_recovered:
         fields.append(("recovered", f"from {passage.event.by}'s copy"))
     if passage.doubt:
@@ -279,15 +279,15 @@ def _footnote(
         for label, text in fields
         if text and (choices.arguments or label not in _ARGUMENTS)
     )
-    return Footnote(passage.told.at, line, shown, proof_of(passage.signature))
+    return Footnote(passage.original.at, line, shown, proof_of(passage.signature))
 
 
 def _without_arguments(passage: Passage, line: StoryLine) -> tuple[object, StoryLine]:
     """Return a step and its line without the arguments of a tool."""
-    body, entry = passage.told.body, passage.entry
+    body, entry = passage.original.body, passage.entry
     if isinstance(body, ApprovalResolved):
         body = replace(body, covers="", arguments=None)
-        tool = passage.proposal.tool if passage.proposal is not None else "a tool call"
-        mark, _, text = resolution(body, tool, passage.told.by)
+        tool = passage.call.tool if passage.call is not None else "a tool call"
+        mark, _, text = resolution(body, tool, passage.original.by)
         return body, StoryLine(mark, because(text, body.reason or ""))
     return body, StoryLine(line.mark, entry.text) if isinstance(entry, CallEntry) else line

@@ -32,23 +32,23 @@ class Passage:
 
     event: Event
     entry: Entry
-    exchange: MessageThread | None = None
+    thread: MessageThread | None = None
     """The message that it is or concerns, as it is right after it; None if that is missing."""
-    proposal: ToolApproval | None = None
+    call: ToolApproval | None = None
     """The tool call that it is about; likewise."""
     doubt: str = ""
     signature: EntrySignature | None = None
     """That of a proven entry, if signatures were asked for."""
 
     @property
-    def told(self) -> Event:
+    def original(self) -> Event:
         """The event, or the one that it recovers."""
-        return self.event.told
+        return self.event.original
 
     @property
     def is_recovered(self) -> bool:
         """Whether it was recovered from a member's copy."""
-        return self.told is not self.event
+        return self.original is not self.event
 
     @property
     def line(self) -> StoryLine | None:
@@ -83,8 +83,8 @@ def story(
 
 
 def _is_private(passage: Passage) -> bool:
-    exchange = passage.exchange
-    return is_sealed(passage.told.body) or (exchange is not None and exchange.is_private)
+    thread = passage.thread
+    return is_sealed(passage.original.body) or (thread is not None and thread.is_private)
 
 
 def _passage(state: RoomState, event: Event, earlier: Earlier) -> Passage | None:
@@ -97,6 +97,6 @@ def _passage(state: RoomState, event: Event, earlier: Earlier) -> Passage | None
     entry = entry_of(event, state, earlier)
     if entry is None:
         return None
-    thread = state.exchanges.get(event.seq) or changed_thread(event, state)
+    thread = state.threads.get(event.seq) or changed_thread(event, state)
     approval = getattr(event.body, "approval", "")
-    return Passage(event, entry, thread, state.proposals.get(approval), state.doubt_of(event.seq))
+    return Passage(event, entry, thread, state.calls.get(approval), state.doubt_of(event.seq))

@@ -102,7 +102,7 @@ def words_in(event: Event) -> Iterator[str]:
     if (said := spoken_in(event)) is not None:
         yield said.text
         yield from (file.name for file in said.files)
-    match event.told.body:
+    match event.original.body:
         case DecisionMade(reason=reason, query=query):
             yield reason or ""
             yield query or ""

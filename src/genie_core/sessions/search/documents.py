@@ -69,14 +69,14 @@ def documents(events: Iterable[Event], changes: Changes | None = None) -> Iterat
 
 def document(event: Event) -> Document | None:
     """Return the text of an event; None if there is none."""
-    match event.told.body:
+    match event.original.body:
         case DecisionMade(message=message, decision=decision, reason=reason):
             kind: DocumentKind = "silent" if decision == "ignore" else "decision"
             return _step(event, kind, message, reason or "")  # its query repeats messages
         case ApprovalRequested() as asked:
             return _step(event, "approval", asked.message, _asked(asked), asked.approval)
         case RunFailed(message=message, error=error, text=text):
-            return _document(event, event.told.by, "failed", message, f"{error}\n{text}")
+            return _document(event, event.original.by, "failed", message, f"{error}\n{text}")
         case RunCancelled(message=message, reason=reason, text=text):
             return _document(event, AGENT, "stopped", message, f"{reason}\n{text}")
     said = spoken_in(event)
@@ -90,7 +90,7 @@ def document(event: Event) -> Document | None:
 
 def changed(found: Document, change: Event) -> Document | None:
     """Return a document after a change by its author; None if it was deleted or has no text."""
-    match change.told.body:
+    match change.original.body:
         case MessageEdited(text=text):
             line = _line(f"{text}\n{found.fixed}")
             return replace(found, text=line) if line else None
@@ -107,18 +107,20 @@ def _document(
     event: Event, by: str, kind: DocumentKind, message: int, text: str
 ) -> Document | None:
     line = _line(text)
-    return Document(event.seq, message, event.told.at, by, kind, line) if line else None
+    return Document(event.seq, message, event.original.at, by, kind, line) if line else None
 
 
 def _step(
     event: Event, kind: DocumentKind, message: int, text: str, call: str = ""
 ) -> Document | None:
     """Return a step of an agent, which is found by its kind even without a text, unless sealed."""
-    told, line = event.told, _line(text)
-    if not line and bool(getattr(told.body, "sealed", ())):
+    original, line = event.original, _line(text)
+    if not line and bool(getattr(original.body, "sealed", ())):
         return None
     fixed = line if call else ""
-    return Document(event.seq, message, told.at, told.by, kind, line, fixed=fixed, call=call)
+    return Document(
+        event.seq, message, original.at, original.by, kind, line, fixed=fixed, call=call
+    )
 
 
 def _brought(said: Spoken) -> Iterator[str]:

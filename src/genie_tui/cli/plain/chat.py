@@ -253,7 +253,7 @@ class PlainRoom:
         return [*parked, *self._state.pending_for(joined.name)]
 
     def _question(self, call: ToolApproval) -> Iterator[str]:
-        approvals, thread = self._joined.approvals, self._state.exchanges.get(call.message)
+        approvals, thread = self._joined.approvals, self._state.threads.get(call.message)
         if thread is not None:
             said = str((approvals.schema(call.id) or {}).get("description", ""))
             yield from call_entries(call, thread, approvals.effects(call.id), said)

@@ -65,7 +65,7 @@ def entries_of(
 
 
 def _is_left_out(event: Event) -> bool:
-    match event.told.body:
+    match event.original.body:
         case DecisionMade(decision="delegate") | ApprovalRequested(unasked=True):
             return True
     return False
@@ -80,19 +80,21 @@ def thread_entries(thread: MessageThread, state: RoomState) -> Iterator[str]:
     """Yield a message and its answer as they are now, and the reactions to each."""
     if thread.is_hidden:
         return
-    said = _again(thread.seq, thread.author, thread.voucher, thread.said)
+    said = _again(thread.seq, thread.author, thread.recovered_from, thread.said)
     yield from entries_of([said], state)
     yield f"Posted at {clock_time(thread.at)}"
     yield from _reactions(thread.reactions)
     if thread.answer is not None and thread.answered_seq is not None:
-        by, voucher = thread.handler or thread.author, thread.answer_voucher
-        yield from entries_of([_again(thread.answered_seq, by, voucher, thread.answer)], state)
+        by, recovered_from = thread.handler or thread.author, thread.answer_recovered_from
+        yield from entries_of(
+            [_again(thread.answered_seq, by, recovered_from, thread.answer)], state
+        )
         yield from _reactions(thread.answer_reactions)
 
 
-def _again(seq: int, by: str, voucher: str, body: MessagePosted | AnswerPosted) -> Event:
+def _again(seq: int, by: str, recovered_from: str, body: MessagePosted | AnswerPosted) -> Event:
     event = Event(seq, 0.0, by, body)
-    return Event(seq, 0.0, voucher, RecoveredEvent(event)) if voucher else event
+    return Event(seq, 0.0, recovered_from, RecoveredEvent(event)) if recovered_from else event
 
 
 def _reactions(reactions: Mapping[str, Sequence[str]]) -> Iterator[str]:

@@ -91,7 +91,7 @@ async def _ended(visit: Visit, joined: JoinedRoom, seq: int) -> None:
     """Wait until the work on a message has ended; say who has to approve which tool calls."""
     told: set[str] = set()
     while seq in joined.state.running:
-        for call in joined.state.waiting_in(joined.state.exchanges[seq]):
+        for call in joined.state.waiting_in(joined.state.threads[seq]):
             if call.id not in told:
                 told.add(call.id)
                 complain(_waiting(call))
@@ -108,7 +108,7 @@ def _waiting(call: ToolApproval) -> str:
 
 async def _print_answer(visit: Visit, joined: JoinedRoom, seq: int) -> int:
     """Print the answer to a message; 1 if there is none."""
-    thread = joined.state.exchanges[seq]
+    thread = joined.state.threads[seq]
     if thread.answer is None:
         why = thread.decision.reason if thread.decision is not None else ""
         why = short_error(thread.error.error) if thread.error is not None else why

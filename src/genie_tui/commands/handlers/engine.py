@@ -95,36 +95,36 @@ async def _stop_one(context: RoomContext, running: Sequence[MessageThread]) -> N
         stop(context, None if picked == ALL else int(picked))
 
 
-def _work(exchange: MessageThread) -> str:
-    return f"{visible_line(exchange.author)}: {excerpt(exchange)}"
+def _work(thread: MessageThread) -> str:
+    return f"{visible_line(thread.author)}: {excerpt(thread)}"
 
 
-def _doing(context: RoomContext, exchange: MessageThread) -> str:
-    if exchange.phase is Phase.WAITING:
+def _doing(context: RoomContext, thread: MessageThread) -> str:
+    if thread.phase is Phase.WAITING:
         return "waits for an approval"
-    return context.timeline.progress.line(exchange.seq)
+    return context.timeline.progress.line(thread.seq)
 
 
 def edit_call(context: RoomContext, view: CardView) -> None:
     """Let the person change the arguments of a tool and allow it, or answer a tool server."""
-    joined, proposal = context.joined, view.request
-    if proposal.withheld and not proposal.arguments:
+    joined, call = context.joined, view.request
+    if call.withheld and not call.arguments:
         context.warn(UNSEEN)
         return
 
     def allow(arguments: dict[str, Any]) -> bool:
-        return context.approvals.answer(proposal.id, Answer(allow=True, arguments=arguments))
+        return context.approvals.answer(call.id, Answer(allow=True, arguments=arguments))
 
-    if proposal.tool == ANSWER_SERVER:
+    if call.tool == ANSWER_SERVER:
         _answer_server(context, view, allow)
         return
     dialog = EditCallScreen(
-        proposal,
-        joined.approvals.schema(proposal.id),
-        lambda: context.approvals.waits(proposal.id),
+        call,
+        joined.approvals.schema(call.id),
+        lambda: context.approvals.waits(call.id),
         allow,
         context.clock,
-        partial(joined.approvals.preview, proposal.id),
+        partial(joined.approvals.preview, call.id),
     )
     _ = context.screen.app.push_screen(dialog)
 

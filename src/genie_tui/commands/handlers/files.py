@@ -45,11 +45,11 @@ def open_file(context: RoomContext, wanted: str) -> None:
 
 def open_selected(context: RoomContext) -> None:
     """Open a link or a file of the selected message or answer; let the person pick among several."""
-    exchange = context.timeline.chosen
-    if exchange is None:
+    thread = context.timeline.chosen
+    if thread is None:
         context.screen.notify(nothing_chosen(keymap_of(context.screen)))
         return
-    links, attached = _to_open(context, exchange)
+    links, attached = _to_open(context, thread)
     rows = [Row(each, each) for each in links]
     rows += [Row(str(n), file.name, file_size(file.size)) for n, file in enumerate(attached, 1)]
 
@@ -67,13 +67,11 @@ def open_selected(context: RoomContext) -> None:
         context.screen.notify(NOTHING_TO_OPEN)
 
 
-def _to_open(
-    context: RoomContext, exchange: "MessageThread"
-) -> tuple[list[str], Sequence[FileRef]]:
+def _to_open(context: RoomContext, thread: "MessageThread") -> tuple[list[str], Sequence[FileRef]]:
     """Return the links and files of the selected message or answer."""
-    is_answer = context.timeline.is_answer_chosen and exchange.answer is not None
-    links = links_in(exchange.answer.text if is_answer and exchange.answer else exchange.text)
-    return links, () if is_answer else exchange.said.files
+    is_answer = context.timeline.is_answer_chosen and thread.answer is not None
+    links = links_in(thread.answer.text if is_answer and thread.answer else thread.text)
+    return links, () if is_answer else thread.said.files
 
 
 async def open_link(context: RoomContext, address: str) -> None:

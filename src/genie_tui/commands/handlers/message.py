@@ -28,23 +28,23 @@ NONE_OF_YOURS: Final = "You have no recent message to edit."
 
 def reply(context: RoomContext) -> None:
     """Make the next message a reply to the selected message or answer."""
-    exchange = context.timeline.chosen
-    if exchange is None:
+    thread = context.timeline.chosen
+    if thread is None:
         context.screen.notify(nothing_chosen(keymap_of(context.screen)))
         return
-    is_answer = context.timeline.is_answer_chosen and exchange.answered_seq is not None
-    seq = exchange.answered_seq if is_answer and exchange.answered_seq else exchange.seq
-    to = messages.other_reader(context.joined.name, exchange)
-    _begin(context, Purpose(reply_to=seq, to=to), _reply_title(exchange, seq, to))
+    is_answer = context.timeline.is_answer_chosen and thread.answered_seq is not None
+    seq = thread.answered_seq if is_answer and thread.answered_seq else thread.seq
+    to = messages.other_reader(context.joined.name, thread)
+    _begin(context, Purpose(reply_to=seq, to=to), _reply_title(thread, seq, to))
 
 
 def reply_again(context: RoomContext, reply_to: int, to: str) -> None:
     """Make the draft a reply again that the room refused."""
     state = context.joined.state
-    known = (each for each in state.exchanges.values() if reply_to in (each.seq, each.answered_seq))
-    exchange = next(known, None)
+    known = (each for each in state.threads.values() if reply_to in (each.seq, each.answered_seq))
+    thread = next(known, None)
     context.purpose = Purpose(reply_to=reply_to, to=to)
-    title = "Reply" if exchange is None else _reply_title(exchange, reply_to, to)
+    title = "Reply" if thread is None else _reply_title(thread, reply_to, to)
     context.composer.show_purpose(title)
 
 
@@ -69,14 +69,14 @@ def ask(context: RoomContext, text: str = "") -> None:
 def edit(context: RoomContext) -> None:
     """Load the selected message, or the person's latest one, into the composer."""
     joined = context.joined
-    exchange = context.timeline.chosen or _latest(joined)
-    if exchange is None:
+    thread = context.timeline.chosen or _latest(joined)
+    if thread is None:
         context.screen.notify(NONE_OF_YOURS)
-    elif exchange.author != joined.name or exchange.is_deleted:
+    elif thread.author != joined.name or thread.is_deleted:
         context.warn(messages.NOT_YOURS)
     else:
         cancel(context)  # a private draft is private afterwards, too
-        _edit(context, exchange, exchange.text)
+        _edit(context, thread, thread.text)
         context.timeline.action_follow()
         context.came_from = None
         context.composer.focus()
@@ -84,28 +84,26 @@ def edit(context: RoomContext) -> None:
 
 def edit_again(context: RoomContext, number: int, text: str) -> bool:
     """Make a text the draft of an edit again that the room refused; False if that can't be."""
-    exchange = context.joined.state.exchanges.get(number)
-    if exchange is None or exchange.is_deleted:
+    thread = context.joined.state.threads.get(number)
+    if thread is None or thread.is_deleted:
         return False
-    _edit(context, exchange, text)
+    _edit(context, thread, text)
     return True
 
 
 def as_input(context: RoomContext, number: int, text: str) -> str:
     """Return the input that sends the text of a refused edit, as private as its message."""
-    exchange, me = context.joined.state.exchanges.get(number), context.joined.name
-    if exchange is None:  # who may read it is not known
+    thread, me = context.joined.state.threads.get(number), context.joined.name
+    if thread is None:  # who may read it is not known
         return MessageLine(text, to=me).draft
-    return MessageLine(
-        text, emote=exchange.said.emote, to=messages.other_reader(me, exchange)
-    ).draft
+    return MessageLine(text, emote=thread.said.emote, to=messages.other_reader(me, thread)).draft
 
 
-def _edit(context: RoomContext, exchange: "MessageThread", text: str) -> None:
-    to = messages.other_reader(context.joined.name, exchange)
-    context.purpose = Purpose(editing=exchange.seq, to=to, draft=context.composer.draft)
+def _edit(context: RoomContext, thread: "MessageThread", text: str) -> None:
+    to = messages.other_reader(context.joined.name, thread)
+    context.purpose = Purpose(editing=thread.seq, to=to, draft=context.composer.draft)
     context.composer.show_purpose("Edit your message")
-    context.composer.draft = MessageLine(text, emote=exchange.said.emote).draft
+    context.composer.draft = MessageLine(text, emote=thread.said.emote).draft
 
 
 def write_in_editor(context: RoomContext, text: str) -> None:
@@ -116,13 +114,13 @@ def write_in_editor(context: RoomContext, text: str) -> None:
 
 def delete(context: RoomContext) -> None:
     """Delete the selected message, if the person confirms it."""
-    joined, exchange = context.joined, context.timeline.chosen
-    if exchange is None:
+    joined, thread = context.joined, context.timeline.chosen
+    if thread is None:
         context.screen.notify(nothing_chosen(keymap_of(context.screen)))
-    elif exchange.author != joined.name or exchange.is_deleted:
+    elif thread.author != joined.name or thread.is_deleted:
         context.warn(messages.NOT_YOURS)
     else:
-        context.start(_delete(context, joined, exchange), "delete", exclusive=True)
+        context.start(_delete(context, joined, thread), "delete", exclusive=True)
 
 
 def copy_code(context: RoomContext) -> None:
@@ -141,19 +139,19 @@ def retry(context: RoomContext) -> None:
 
 def react(context: RoomContext) -> None:
     """Pick a reaction to the selected message or answer; the same one again takes it back."""
-    joined, exchange = context.joined, context.timeline.chosen
-    if exchange is None:
+    joined, thread = context.joined, context.timeline.chosen
+    if thread is None:
         context.screen.notify(nothing_chosen(keymap_of(context.screen)))
         return
-    if exchange.is_private:
+    if thread.is_private:
         context.screen.notify(messages.NO_REACTIONS)
         return
     answer = context.timeline.is_answer_chosen
-    shown = exchange.answer_reactions if answer else exchange.reactions
+    shown = thread.answer_reactions if answer else thread.reactions
     used = [Row(each, each, ", ".join(names)) for each, names in shown.items()]
     rows = [*used, *(Row(each, f"{each}  {', '.join(names)}") for each, names in emojis())]
 
-    react_with = partial(messages.toggle_reaction, joined, exchange, to_answer=answer)
+    react_with = partial(messages.toggle_reaction, joined, thread, to_answer=answer)
 
     def picked(reaction: str | None) -> None:
         if reaction:
@@ -169,12 +167,12 @@ def finish(context: RoomContext, line: MessageLine) -> str:
         TooLong: the text exceeds the room's limit.
     """
     purpose = context.purpose
-    exchange = context.joined.state.exchanges.get(purpose.editing)
-    if exchange is None or messages.other_reader(context.joined.name, exchange) != purpose.to:
+    thread = context.joined.state.threads.get(purpose.editing)
+    if thread is None or messages.other_reader(context.joined.name, thread) != purpose.to:
         return TOO_OLD
-    if exchange.said.emote != line.emote:
+    if thread.said.emote != line.emote:
         return FIXED_EMOTE
-    if exchange.text == line.text:
+    if thread.text == line.text:
         cancel(context)
         return ""
     if not context.joined.messages.change(MessageEdited(purpose.editing, line.text)):
@@ -207,21 +205,21 @@ def _begin(context: RoomContext, purpose: Purpose, title: str) -> None:
     context.composer.focus()
 
 
-def _reply_title(exchange: "MessageThread", seq: int, to: str) -> str:
+def _reply_title(thread: "MessageThread", seq: int, to: str) -> str:
     """Name the original of a reply: this one, or the answer if `seq` is another number."""
-    answer = exchange.answer if seq != exchange.seq else None
-    who = visible_line(exchange.author) if answer is None else "genie"
-    text = quoted_line(exchange.text if answer is None else answer.text)
+    answer = thread.answer if seq != thread.seq else None
+    who = visible_line(thread.author) if answer is None else "genie"
+    text = quoted_line(thread.text if answer is None else answer.text)
     return f"{'Private reply' if to else 'Reply'} to {who}: {text}"
 
 
 def _latest(joined: "JoinedRoom") -> "MessageThread | None":
-    mine = (each for each in reversed(joined.state.exchanges.values()) if not each.is_deleted)
+    mine = (each for each in reversed(joined.state.threads.values()) if not each.is_deleted)
     return next((each for each in mine if each.author == joined.name), None)
 
 
-async def _delete(context: RoomContext, joined: "JoinedRoom", exchange: "MessageThread") -> None:
-    text = f"{excerpt(exchange)}\n\nThe others no longer see it. The log keeps it."
+async def _delete(context: RoomContext, joined: "JoinedRoom", thread: "MessageThread") -> None:
+    text = f"{excerpt(thread)}\n\nThe others no longer see it. The log keeps it."
     if await context.confirm("Delete your message?", text, "delete"):
-        done = joined.messages.change(MessageDeleted(exchange.seq))
+        done = joined.messages.change(MessageDeleted(thread.seq))
         context.warn("" if done else UNCONNECTED)

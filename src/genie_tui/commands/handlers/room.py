@@ -36,7 +36,7 @@ def mentions(context: RoomContext) -> None:
     joined = context.joined
     rows = [
         Row(str(each.seq), visible_line(each.text), f"{each.author} {clock_time(each.at)}")
-        for each in reversed(joined.state.exchanges.values())
+        for each in reversed(joined.state.threads.values())
         if not each.is_deleted
         and each.author != joined.name
         and (each.said.to == joined.name or is_mentioned(each.text, joined.name))

@@ -48,7 +48,7 @@ class EditCallScreen(ReviewDialog):
 
     def __init__(
         self,
-        proposal: ToolApproval,
+        call: ToolApproval,
         schema: Mapping[str, Any] | None,
         waits: Callable[[], bool],
         allow: Callable[[dict[str, Any]], bool],
@@ -56,15 +56,15 @@ class EditCallScreen(ReviewDialog):
         preview: Callable[[dict[str, Any]], ToolEffects | None],
     ) -> None:
         super().__init__(clock, {"go_on": "allow this version", "go_back": "keep editing"})
-        self._proposal = proposal
+        self._call = call
         self._preview = preview
-        self._tool = proposal.tool
-        self._before = proposal.arguments
+        self._tool = call.tool
+        self._before = call.arguments
         self._schema = schema
         self._waits = waits
         self._allow = allow
         self._read: EditedArguments | ArgumentFault = EditedArguments(
-            dict(proposal.arguments), checked=False
+            dict(call.arguments), checked=False
         )
         self._leaving = False
 
@@ -113,8 +113,8 @@ class EditCallScreen(ReviewDialog):
         effects = self._preview(arguments)
         if effects is None:
             return edited
-        proposal = replace(self._proposal, arguments=arguments)
-        view = CardView(proposal, "", "", 1, 1, effects, self._schema)
+        call = replace(self._call, arguments=arguments)
+        view = CardView(call, "", "", 1, 1, effects, self._schema)
         return Content("\n").join([edited, Content(""), effect_content(view)])
 
     def action_leave(self) -> None:

@@ -60,11 +60,11 @@ class FullViewScreen(Dialog[None]):
         self._text = text
 
     @classmethod
-    def of_message(cls, exchange: MessageThread, state: RoomState) -> Self:
+    def of_message(cls, thread: MessageThread, state: RoomState) -> Self:
         """Show a message in full, its code indented, and who signed it and its answer."""
-        parts = blocks(message_text(exchange))
+        parts = blocks(message_text(thread))
         text = "\n".join(indent(p.code, CODE) if isinstance(p, Code) else p for p in parts)
-        return cls(message_title(exchange), text, "\n".join(signed_lines(state, exchange)))
+        return cls(message_title(thread), text, "\n".join(signed_lines(state, thread)))
 
     @classmethod
     def of_call(cls, view: CardView, typed: str) -> Self:

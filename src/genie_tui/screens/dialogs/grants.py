@@ -109,7 +109,7 @@ class GrantsScreen(Dialog[None]):
         return self.query_one(OptionList)
 
     def _lines(self, grant: "Grant", now: float) -> Content:
-        message = self._joined.state.exchanges.get(grant.message)
+        message = self._joined.state.threads.get(grant.message)
         if message is None or not message.said.text:
             return grant_lines(grant, now)
         return grant_lines(grant, now, quote_of(message.text, message.said.text, CALL))

@@ -150,7 +150,7 @@ class ApprovalPanel(Vertical):
         request = self._queue.current
         if request is None:
             return None
-        exchange, approvals = self._state.exchanges[request.message], self._approvals
+        thread, approvals = self._state.threads[request.message], self._approvals
         is_known = self._known == request.id and self._effects is not None
         if approvals is not None and not is_known:
             self._known = request.id
@@ -158,23 +158,23 @@ class ApprovalPanel(Vertical):
             self._schema = approvals.schema(request.id)
         return CardView(
             request,
-            exchange.author,
-            exchange.text,
+            thread.author,
+            thread.text,
             self._queue.position,
             len(self._queue),
             self._effects,
             self._schema,
-            self._behind(exchange),
+            self._behind(thread),
             partial(approvals.is_covered, request.id) if approvals is not None else _unknown,
-            exchange.said.text,
+            thread.said.text,
         )
 
-    def _behind(self, exchange: MessageThread) -> int:
+    def _behind(self, thread: MessageThread) -> int:
         """Count the later messages of the same person that don't wait for a person themselves."""
         running = self._state.running.values()
         return sum(
-            each.seq > exchange.seq
-            and (each.author, each.handler) == (exchange.author, exchange.handler)
+            each.seq > thread.seq
+            and (each.author, each.handler) == (thread.author, thread.handler)
             and not self._state.waiting_in(each)
             for each in running
         )
@@ -202,8 +202,8 @@ class PastApprovals(VerticalScroll, can_focus=False):
 
 
 def _is_hidden(state: RoomState, request: ToolApproval) -> bool:
-    exchange = state.exchanges.get(request.message)
-    return exchange is not None and exchange.is_hidden
+    thread = state.threads.get(request.message)
+    return thread is not None and thread.is_hidden
 
 
 def _unknown(_pattern: str) -> bool:
@@ -211,11 +211,11 @@ def _unknown(_pattern: str) -> bool:
 
 
 def _call(state: RoomState, request: ToolApproval) -> Content:
-    exchange = state.exchanges.get(request.message)
-    if exchange is None:
+    thread = state.threads.get(request.message)
+    if thread is None:
         view = CardView(request, "", "", 1, 1)
     else:
-        view = CardView(request, exchange.author, exchange.text, 1, 1, posted=exchange.said.text)
+        view = CardView(request, thread.author, thread.text, 1, 1, posted=thread.said.text)
     kept = " · kept from before" if view.from_before else ""
     head = Content.styled(f"▲ since {clock_time(request.asked_at)}{kept}", "$text-warning")
     return Content("\n").join([head, call_lines(view), effect_content(view), origins_content(view)])

@@ -103,22 +103,22 @@ class TimelineContent:
         """The number of entries before the tail."""
         return len(self._above) + len(self._log.entries)
 
-    def exchange(self, entry: TimelineEntry) -> MessageThread | None:
+    def thread(self, entry: TimelineEntry) -> MessageThread | None:
         """Return the message thread that an entry shows."""
-        return self._exchange(entry.message) if isinstance(entry, MessageEntry) else None
+        return self._thread(entry.message) if isinstance(entry, MessageEntry) else None
 
-    def is_own(self, exchange: MessageThread) -> bool:
+    def is_own(self, thread: MessageThread) -> bool:
         """Whether this person wrote a message."""
-        return exchange.author == self._me
+        return thread.author == self._me
 
-    def exchange_at(self, index: int) -> MessageThread | None:
+    def thread_at(self, index: int) -> MessageThread | None:
         """Return the message thread at an index."""
-        return self._exchange(message_of(self[index]))
+        return self._thread(message_of(self[index]))
 
-    def _exchange(self, message: int) -> MessageThread | None:
-        found = self._state.exchanges.get(message)
+    def _thread(self, message: int) -> MessageThread | None:
+        found = self._state.threads.get(message)
         if found is None and self.span is not None:
-            return self.span.exchange(message)
+            return self.span.thread(message)
         return found
 
     def indices_of_file(self, digest: str) -> list[int]:
@@ -316,7 +316,7 @@ class TimelineContent:
         self._log.read(before, head=upto - 1)
         self._since = min([upto, *(event.seq for event in before)])
         self._since = max(self._since, state.floor + 1)
-        self._earlier = state.messages - sum(seq >= self._since for seq in state.exchanges)
+        self._earlier = state.messages - sum(seq >= self._since for seq in state.threads)
         self.span = None
         self._arrange()
 
@@ -336,7 +336,7 @@ class TimelineContent:
 
     def refresh_tail(self) -> None:
         self._tail = [
-            self._log.growing_answer(self._state.exchanges[message], text, time())
+            self._log.growing_answer(self._state.threads[message], text, time())
             for message, text in self._streams
         ]
         me = visible_line(self._me)
@@ -360,7 +360,7 @@ class TimelineContent:
 
     def _revise_span(self, event: Event, message: int) -> set[int]:
         """Change a message in the part that was read back; return its index."""
-        if self.span is None or not isinstance(event.told.body, ChangeBody):
+        if self.span is None or not isinstance(event.original.body, ChangeBody):
             return set()
         places = self.span.follow_message(self._state, message)
         return {place + self._lead for place in places}
@@ -369,7 +369,7 @@ class TimelineContent:
     def amended(self) -> dict[int, int]:
         """The forgotten messages that were edited or deleted, each with the number of the event."""
         changed = self._state.amended.items()
-        return {seq: change for seq, change in changed if seq not in self._state.exchanges}
+        return {seq: change for seq, change in changed if seq not in self._state.threads}
 
     def _concerned(self, event: Event) -> int:
         """Return the message whose entry an event changes; 0 for none."""

@@ -85,12 +85,12 @@ class HistorySpan:
 
     def follow(self, room: RoomState) -> None:
         """Show each message as the room has it, with the changes that followed since."""
-        for message in list(self._state.exchanges):
+        for message in list(self._state.threads):
             self.follow_message(room, message)
 
     def follow_message(self, room: RoomState, message: int) -> set[int]:
         """Show a message as the room has it; return the indices of the entries that show it."""
-        here, there = self._state.exchanges.get(message), room.exchanges.get(message)
+        here, there = self._state.threads.get(message), room.threads.get(message)
         if here is None:
             return set()
         if there is not None:
@@ -101,9 +101,9 @@ class HistorySpan:
         self.log.revise(message)
         return self.log.indices_about(message)
 
-    def exchange(self, message: int) -> MessageThread | None:
+    def thread(self, message: int) -> MessageThread | None:
         """Return a message of the span; None if it or the end of its run is outside."""
-        found = self._state.exchanges.get(message)
+        found = self._state.threads.get(message)
         return None if found is None or found.phase in RUNNING else found
 
     def with_front(
@@ -240,9 +240,9 @@ def known_events(
     following = list(but_for)
     upto = following[0].seq if following else state.head + 1
     elsewhere = {key for event in following if (key := _key(event)) is not None}
-    kept = [seq for seq in state.exchanges if state.floor < seq < upto]
+    kept = [seq for seq in state.threads if state.floor < seq < upto]
     kept = kept if most is None else kept[-most:]
-    rebuilt = [list(_events_of(state, state.exchanges[seq])) for seq in kept]
+    rebuilt = [list(_events_of(state, state.threads[seq])) for seq in kept]
     numbered = _EventTimes(event for events in rebuilt for event in events if _has_number(event))
     known = [
         (place, event)
@@ -297,59 +297,59 @@ def _key(event: Event) -> _Key | None:
     return None
 
 
-def _events_of(state: RoomState, exchange: MessageThread) -> Iterator[Event]:
+def _events_of(state: RoomState, thread: MessageThread) -> Iterator[Event]:
     yield _original(
-        exchange, exchange.voucher, exchange.seq, exchange.at, exchange.author, exchange.said
+        thread, thread.recovered_from, thread.seq, thread.at, thread.author, thread.said
     )
-    if exchange.decision is not None:
-        at = exchange.decided_at if exchange.decided_at is not None else exchange.at
-        yield Event(exchange.seq, at, exchange.handler, exchange.decision)
-    for id_ in exchange.proposals:
-        if (proposal := state.proposals.get(id_)) is not None:
-            yield from _approval_events(proposal)
-    yield from _end_events(exchange)
+    if thread.decision is not None:
+        at = thread.decided_at if thread.decided_at is not None else thread.at
+        yield Event(thread.seq, at, thread.handler, thread.decision)
+    for id_ in thread.calls:
+        if (call := state.calls.get(id_)) is not None:
+            yield from _approval_events(call)
+    yield from _end_events(thread)
 
 
-def _end_events(exchange: MessageThread) -> Iterator[Event]:
-    at = exchange.ended_at if exchange.ended_at is not None else exchange.at
-    if exchange.answer is not None:
-        seq = exchange.answered_seq or exchange.seq
+def _end_events(thread: MessageThread) -> Iterator[Event]:
+    at = thread.ended_at if thread.ended_at is not None else thread.at
+    if thread.answer is not None:
+        seq = thread.answered_seq or thread.seq
         yield _original(
-            exchange, exchange.answer_voucher, seq, at, exchange.handler, exchange.answer
+            thread, thread.answer_recovered_from, seq, at, thread.handler, thread.answer
         )
-    if exchange.error is not None:
-        yield Event(exchange.seq, at, exchange.handler, exchange.error)
-    if exchange.phase is Phase.CANCELLED:
-        cancelled = exchange.cancelled or RunCancelled(exchange.seq)
-        yield Event(exchange.seq, at, exchange.handler, cancelled)
+    if thread.error is not None:
+        yield Event(thread.seq, at, thread.handler, thread.error)
+    if thread.phase is Phase.CANCELLED:
+        cancelled = thread.cancelled or RunCancelled(thread.seq)
+        yield Event(thread.seq, at, thread.handler, cancelled)
 
 
-def _approval_events(proposal: ToolApproval) -> Iterator[Event]:
-    yield Event(proposal.seq, proposal.asked_at, proposal.owner, proposal.call)
-    if proposal.outcome is None or proposal.outcome == "expired":
+def _approval_events(call: ToolApproval) -> Iterator[Event]:
+    yield Event(call.seq, call.asked_at, call.owner, call.call)
+    if call.outcome is None or call.outcome == "expired":
         return
     settled = ApprovalResolved(
-        proposal.message,
-        proposal.id,
-        proposal.outcome,
-        proposal.reason,
-        proposal.scope,
-        proposal.edited,
-        proposal.count,
-        proposal.how,
-        covers=proposal.covers,
+        call.message,
+        call.id,
+        call.outcome,
+        call.reason,
+        call.scope,
+        call.edited,
+        call.count,
+        call.how,
+        covers=call.covers,
     )
-    at = proposal.settled_at if proposal.settled_at is not None else proposal.asked_at
-    yield Event(proposal.message, at, proposal.settled_by or proposal.owner, settled)
+    at = call.settled_at if call.settled_at is not None else call.asked_at
+    yield Event(call.message, at, call.settled_by or call.owner, settled)
 
 
 def _original(
-    exchange: MessageThread,
-    voucher: str,
+    thread: MessageThread,
+    recovered_from: str,
     seq: int,
     at: float,
     by: str,
     body: MessagePosted | AnswerPosted,
 ) -> Event:
     event = Event(seq, at, by, body)
-    return Event(seq, at, voucher, RecoveredEvent(event)) if voucher else event
+    return Event(seq, at, recovered_from, RecoveredEvent(event)) if recovered_from else event

@@ -111,14 +111,14 @@ class Painter:
         self._safe = TerminalSafe()
         self._failed = False
 
-    def paint(self, entry: TimelineEntry, exchange: MessageThread | None) -> list[Strip]:
-        """Draw an entry; `exchange` is the thread of the message if it is one.
+    def paint(self, entry: TimelineEntry, thread: MessageThread | None) -> list[Strip]:
+        """Draw an entry; `thread` is the thread of the message if it is one.
 
         An entry that can't be drawn is shown as plain text.
         """
         self._canvas.begin()
         try:
-            lines = self._lines(entry, exchange)
+            lines = self._lines(entry, thread)
         except Exception:
             if not self._failed:
                 self._failed = True
@@ -130,7 +130,7 @@ class Painter:
         """Draw a line across the timeline, in one style."""
         return [Strip(self._canvas.rule(title, self._width, style))]
 
-    def _lines(self, entry: TimelineEntry, exchange: MessageThread | None) -> list[Line]:
+    def _lines(self, entry: TimelineEntry, thread: MessageThread | None) -> list[Line]:
         match entry:
             case DayEntry(day=day):
                 title = f"{day:%A} {day.day} {day:%B %Y}"
@@ -142,7 +142,7 @@ class Painter:
             case NoticeEntry():
                 return self._note(entry)
             case MessageEntry():
-                return self._message(entry, exchange)
+                return self._message(entry, thread)
             case AnswerEntry():
                 return self._answer(entry)
             case UnsentEntry():
@@ -169,10 +169,10 @@ class Painter:
     def _beside(self, *, private: bool) -> Line:
         return in_gutter(_PRIVATE, self._palette["private"]) if private else self._body
 
-    def _message(self, message: MessageEntry, exchange: MessageThread | None) -> list[Line]:
-        phase = exchange.phase if exchange else Phase.UNHANDLED
+    def _message(self, message: MessageEntry, thread: MessageThread | None) -> list[Line]:
+        phase = thread.phase if thread else Phase.UNHANDLED
         glyph, name = MARKS[phase]
-        if exchange is not None and is_parked(exchange):
+        if thread is not None and is_parked(thread):
             glyph, name = PARKED_MARK, "waiting"
         is_quiet = phase in (Phase.UNHANDLED, Phase.IGNORED)
         if message.emote and is_quiet:
@@ -185,10 +185,10 @@ class Painter:
             self._beside(private=bool(message.private)),
         )
         lines += self._reacted(message.reactions)
-        if exchange is not None:
-            lines += self._below(message.message, exchange)
+        if thread is not None:
+            lines += self._below(message.message, thread)
         if message.message in self._wrong:
-            lines += self._disagreed(exchange)
+            lines += self._disagreed(thread)
         if message.emote and not (message.caveat or message.private):
             return [*_blank(opens=message.opens), *lines]
         when = _when(message.at, message.caveat)
@@ -344,25 +344,25 @@ class Painter:
 
     # Below a message
 
-    def _below(self, message: int, exchange: MessageThread) -> list[Line]:
+    def _below(self, message: int, thread: MessageThread) -> list[Line]:
         """Describe how a message's run goes on, and why there is none if wanted."""
         lines: list[Line] = []
-        match exchange.phase:
+        match thread.phase:
             case Phase.WAITING:
-                default = f"waiting for {visible_line(exchange.handler)}'s approval"
+                default = f"waiting for {visible_line(thread.handler)}'s approval"
                 line = self._progress.approval_line(message) or default
                 lines += self._remark("▲", "waiting", line)
-            case _ if is_parked(exchange):
-                lines += self._remark(PARKED_MARK, "waiting", waits_for(exchange))
+            case _ if is_parked(thread):
+                lines += self._remark(PARKED_MARK, "waiting", waits_for(thread))
             case Phase.DECIDING | Phase.WORKING if not self._progress.has_text(message):
                 lines += self._doing(self._progress.line(message))
             case Phase.IGNORED if self._reasons:
-                given = exchange.decision.reason if exchange.decision else ""
+                given = thread.decision.reason if thread.decision else ""
                 why = because("stayed silent", given or NO_REASON)
                 lines += self._remark("·", "muted", why)
-            case Phase.UNHANDLED if self._reasons and exchange.is_private:
+            case Phase.UNHANDLED if self._reasons and thread.is_private:
                 lines += self._remark("·", "muted", "stayed silent: no agent reads it")
-            case Phase.UNHANDLED if self._reasons and exchange.by_agent:
+            case Phase.UNHANDLED if self._reasons and thread.by_agent:
                 lines += self._remark(
                     "·", "muted", "stayed silent: agents' messages are not answered"
                 )
@@ -370,8 +370,8 @@ class Painter:
                 lines += self._remark("·", "muted", "stayed silent: no agent was in the room")
         return lines
 
-    def _disagreed(self, exchange: MessageThread | None) -> list[Line]:
-        decision = exchange.decision.decision if exchange and exchange.decision else ""
+    def _disagreed(self, thread: MessageThread | None) -> list[Line]:
+        decision = thread.decision.decision if thread and thread.decision else ""
         was = {"ignore": " to stay silent", "delegate": " to answer"}.get(decision, "")
         return self._remark("!", "notice", f"you marked the decision{was} as wrong")
 
@@ -391,9 +391,9 @@ class Painter:
         return self._canvas.lines(text, self._room)
 
 
-def is_parked(exchange: MessageThread) -> bool:
+def is_parked(thread: MessageThread) -> bool:
     """Whether the run for a message was interrupted and resumes with an answer."""
-    return bool(exchange.parked) and exchange.phase in _INTERRUPTED
+    return bool(thread.parked) and thread.phase in _INTERRUPTED
 
 
 def _missing_messages(gap: GapEntry) -> str:

@@ -169,38 +169,37 @@ class RunProgress:
 
         Empty if there is nothing to say, and while the run waits for a person.
         """
-        exchange = self._state.running.get(message)
+        thread = self._state.running.get(message)
         run = self._runs.get(message)
-        if message in self._waiting or exchange is None:
+        if message in self._waiting or thread is None:
             return ""
         if run is None or run.latest not in run.agents:
-            return self._since(exchange)
+            return self._since(thread)
         activity = run.agents[run.latest]
         is_call = activity.what == "calling"
-        subject = subject_of(self._state, exchange, run.latest, activity.detail) if is_call else ""
+        subject = subject_of(self._state, thread, run.latest, activity.detail) if is_call else ""
         who = "" if run.latest == SYSTEM else f"{label_of(run.latest[-LONGEST:])} · "
         return who + visible_line(activity.line(self._clock(), subject))
 
-    def _since(self, exchange: MessageThread) -> str:
+    def _since(self, thread: MessageThread) -> str:
         """Say how long a run without any report has been silent."""
-        is_deciding = exchange.phase is Phase.DECIDING
-        since = exchange.at if is_deciding else exchange.decided_at or exchange.at
-        words = "waiting for an earlier answer" if self._is_behind(exchange) else "working"
+        is_deciding = thread.phase is Phase.DECIDING
+        since = thread.at if is_deciding else thread.decided_at or thread.at
+        words = "waiting for an earlier answer" if self._is_behind(thread) else "working"
         silent = self._room.now(self._state) - since
         return with_age("deciding" if is_deciding else words, silent) if silent >= SILENT else ""
 
-    def _is_behind(self, exchange: MessageThread) -> bool:
+    def _is_behind(self, thread: MessageThread) -> bool:
         """Whether an earlier message of the same person is still at work in the same engine."""
         return any(
-            each.seq < exchange.seq
-            and (each.author, each.handler) == (exchange.author, exchange.handler)
+            each.seq < thread.seq and (each.author, each.handler) == (thread.author, thread.handler)
             for each in self._state.running.values()
         )
 
     def approval_line(self, message: int) -> str:
         """Say whose answer the run for a message waits for; safe to show, empty if none."""
-        exchange = self._state.running.get(message)
-        calls = [] if exchange is None else self._state.waiting_in(exchange)
+        thread = self._state.running.get(message)
+        calls = [] if thread is None else self._state.waiting_in(thread)
         now = self._room.now(self._state)
         return visible_line(approval_wait(calls, self._me, now)) if calls else ""
 

@@ -220,7 +220,7 @@ class EntryView(ScrollView, can_focus=True):
         if self._painter is None:
             return []
         entry = self._content[index]
-        strips = self._painter.paint(entry, self._content.exchange(entry))
+        strips = self._painter.paint(entry, self._content.thread(entry))
         strips = [self._with_matches(strip, index, "found") for strip in strips]
         if self._unread is not None and self._content.seq_at(index) == self._unread:
             strips = [*self._painter.divider("new", "unread"), *strips]
@@ -315,7 +315,7 @@ class EntryView(ScrollView, can_focus=True):
         """
         index, distance = self._anchor() if len(self._content) else (0, 0)
         seq = self._content.seq_at(index) if len(self._content) else None
-        removed, added = self._exchange(change)
+        removed, added = self._thread(change)
         if self._painter is None or self._following or not len(self._content):
             self._settle_soon()
             return
@@ -329,7 +329,7 @@ class EntryView(ScrollView, can_focus=True):
             return index - removed + added
         return None if seq is None else self._content.near(seq)
 
-    def _exchange(self, change: Callable[[], tuple[int, int]]) -> tuple[int, int]:
+    def _thread(self, change: Callable[[], tuple[int, int]]) -> tuple[int, int]:
         """Replace the entries at the top, keeping the other drawn lines and the selection."""
         chosen = self._selected
         seq = None if chosen is None else self._content.seq_at(chosen)
@@ -359,7 +359,7 @@ class EntryView(ScrollView, can_focus=True):
         if self._painter is None:
             return
         if self._following and self._content.span is not None:
-            self._exchange(partial(self._content.show, None))
+            self._thread(partial(self._content.show, None))
         rows, here = self._rows, self.scroll_offset.y if top is None else top
         end = self._layout.settle_end(rows) if self._following else None
         top = self._layout.settle(here, rows) if end is None else end
@@ -497,9 +497,9 @@ class Timeline(EntryView, can_focus=True):
     class DetailsRequested(Message):
         """The person requests to read all of a message, with its files and quotes."""
 
-        def __init__(self, exchange: MessageThread) -> None:
+        def __init__(self, thread: MessageThread) -> None:
             super().__init__()
-            self.exchange = exchange
+            self.thread = thread
 
     class PageRead(Message):
         """A page of the log was read, or could not be, as `problem` says then."""
@@ -660,22 +660,22 @@ class Timeline(EntryView, can_focus=True):
         """Yield the actions of `DEPENDING` that have an effect now."""
         if self._found is not None:
             yield from MATCHES
-        exchange = self.chosen
-        if exchange is None:
+        thread = self.chosen
+        if thread is None:
             return
         yield from OF_MESSAGES
-        if not exchange.is_private:
+        if not thread.is_private:
             yield "timeline.react"
-        text, files = exchange.text, exchange.said.files
-        if self.is_answer_chosen and exchange.answer is not None:
-            text, files = exchange.answer.text, ()
+        text, files = thread.text, thread.said.files
+        if self.is_answer_chosen and thread.answer is not None:
+            text, files = thread.answer.text, ()
         if files or links_in(text):
             yield "timeline.open"
         if self._code:
             yield "timeline.copy-code"
-        if self._content.is_own(exchange) and not exchange.is_deleted:
+        if self._content.is_own(thread) and not thread.is_deleted:
             yield from ("timeline.edit", "timeline.delete")
-            if exchange.phase in (Phase.FAILED, Phase.CANCELLED):
+            if thread.phase in (Phase.FAILED, Phase.CANCELLED):
                 yield "timeline.retry"
 
     @property
@@ -686,7 +686,7 @@ class Timeline(EntryView, can_focus=True):
     @property
     def chosen(self) -> MessageThread | None:
         """The selected message, or the selected entry's."""
-        return None if self._selected is None else self._content.exchange_at(self._selected)
+        return None if self._selected is None else self._content.thread_at(self._selected)
 
     def _chosen_or_hint(self) -> MessageThread | None:
         """Return the selected message; say how to select one if none is."""
@@ -702,11 +702,11 @@ class Timeline(EntryView, can_focus=True):
 
     def action_go_to_reply(self) -> None:
         """Select the original of the selected reply."""
-        exchange = self._chosen_or_hint()
-        if exchange is not None and exchange.said.reply_to:
-            self._came_from.append(exchange.seq)
-            self.show_message(exchange.said.reply_to)
-        elif exchange is not None:
+        thread = self._chosen_or_hint()
+        if thread is not None and thread.said.reply_to:
+            self._came_from.append(thread.seq)
+            self.show_message(thread.said.reply_to)
+        elif thread is not None:
             self.notify(NO_REPLY)
 
     def action_go_back(self) -> None:
@@ -715,13 +715,13 @@ class Timeline(EntryView, can_focus=True):
             self.show_message(self._came_from.pop())
 
     def action_details(self) -> None:
-        if (exchange := self._chosen_or_hint()) is not None:
-            self.post_message(self.DetailsRequested(exchange))
+        if (thread := self._chosen_or_hint()) is not None:
+            self.post_message(self.DetailsRequested(thread))
 
     def action_mark_wrong(self) -> None:
-        if (exchange := self._chosen_or_hint()) is not None:
-            decision = exchange.decision.decision if exchange.decision else None
-            self.post_message(DecisionMarkRequested(exchange.seq, decision))
+        if (thread := self._chosen_or_hint()) is not None:
+            decision = thread.decision.decision if thread.decision else None
+            self.post_message(DecisionMarkRequested(thread.seq, decision))
 
     def action_select(self, step: int) -> None:
         """Move the selection to the next message in a direction, and past the last to the end.

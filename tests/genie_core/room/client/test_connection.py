@@ -151,7 +151,7 @@ async def test_an_engines_reports_survive_broken_connections_in_order() -> None:
                 for n in range(30):
                     alice.client.messages.send(f"question {n}")
                     await alice.seen.until(lambda r, n=n: len(r.texts) == n + 1)  # type: ignore[misc] # mypy can't infer a lambda with a default
-                    seq = max(alice.seen.state.exchanges)
+                    seq = max(alice.seen.state.threads)
                     alice.client.publish(DecisionMade(seq, "delegate", query="q"))
                     alice.client.publish(AnswerPosted(seq, f"answer {n}"))
                     if n % 3 == 0:

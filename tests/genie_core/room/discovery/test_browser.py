@@ -35,7 +35,7 @@ GROUP = ("224.0.0.251", 5353)
 def announcement(
     title: str = "Garden", *, room: str = "", by: Identity = HANA, at: float = 1_790_000_000.0
 ) -> Announcement:
-    deed = sign_host_record(
+    host_record = sign_host_record(
         by,
         room=room or f"garden-{os.getpid()}",
         host="hana",
@@ -43,7 +43,7 @@ def announcement(
         addresses=("192.0.2.7:7654", "[2001:db8::7]:7654"),
         at=at,
     )
-    return Announcement(deed, title, 7654)
+    return Announcement(host_record, title, 7654)
 
 
 class Watcher:
@@ -75,8 +75,8 @@ async def browsing(
 
 
 def titles(browser: Browser, room: str = "") -> list[str]:
-    wanted = room or announcement().deed.room
-    return [each.title for each in browser.rooms.values() if each.deed.room == wanted]
+    wanted = room or announcement().host_record.room
+    return [each.title for each in browser.rooms.values() if each.host_record.room == wanted]
 
 
 async def test_a_room_is_found_updated_and_gone_again() -> None:
@@ -85,11 +85,13 @@ async def test_a_room_is_found_updated_and_gone_again() -> None:
         async with Announcer(first, interfaces=LOOPBACK) as announcer:
             assert await announcer.settle()
             await watcher.until(lambda: titles(browser) == ["Garden"])
-            assert browser.found(first.deed.room) == [(first.deed, first.deed.addresses)]
-            later = announcement("Garden, autumn", at=first.deed.at + 1)
+            assert browser.found(first.host_record.room) == [
+                (first.host_record, first.host_record.addresses)
+            ]
+            later = announcement("Garden, autumn", at=first.host_record.at + 1)
             announcer.update(later)
             await watcher.until(lambda: titles(browser) == ["Garden, autumn"])
-            assert browser.found(first.deed.room)[0][0] == later.deed
+            assert browser.found(first.host_record.room)[0][0] == later.host_record
         await watcher.until(lambda: titles(browser) == [])
     assert not browser.available
 
@@ -98,8 +100,8 @@ async def test_a_room_that_was_there_before_is_found_by_asking() -> None:
     async with Announcer(announcement(), interfaces=LOOPBACK) as announcer:
         assert await announcer.settle()
         async with Browser(interfaces=LOOPBACK) as browser:
-            ((deed, addresses),) = await browser.find(announcement().deed.room, 20)
-            assert deed == announcement().deed
+            ((host_record, addresses),) = await browser.find(announcement().host_record.room, 20)
+            assert host_record == announcement().host_record
             assert addresses[0] == "192.0.2.7:7654"
             assert await browser.find("no such room", 0.1) == []
 
@@ -112,7 +114,10 @@ async def test_hosts_of_one_room_are_told_apart_and_the_latest_comes_first() -> 
         Announcer(new, interfaces=LOOPBACK),
     ):
         await watcher.until(lambda: len(titles(browser)) == 2)
-        assert [deed for deed, _ in browser.found(old.deed.room)] == [new.deed, old.deed]
+        assert [host_record for host_record, _ in browser.found(old.host_record.room)] == [
+            new.host_record,
+            old.host_record,
+        ]
 
 
 async def test_without_multicast_nothing_fails_and_one_line_says_so(
@@ -133,7 +138,9 @@ async def test_without_multicast_nothing_fails_and_one_line_says_so(
 
 async def test_what_is_not_signed_is_not_announced() -> None:
     wrong = announcement()
-    wrong = msgspec.structs.replace(wrong, deed=msgspec.structs.replace(wrong.deed, host="bob"))
+    wrong = msgspec.structs.replace(
+        wrong, host_record=msgspec.structs.replace(wrong.host_record, host="bob")
+    )
     async with Announcer(wrong, interfaces=LOOPBACK) as announcer:
         assert not await announcer.settle()
 
@@ -228,7 +235,7 @@ async def test_a_flood_of_rooms_is_bounded_and_drives_no_preferred_one_out(
     # Whoever looks for rooms in another test meanwhile has still space for theirs.
     monkeypatch.setattr(discovery, "MAX_ROOMS", most := 8)
     own = announcement("mine")
-    async with browsing(lambda each: each.deed.key == HANA.key) as (browser, watcher):
+    async with browsing(lambda each: each.host_record.key == HANA.key) as (browser, watcher):
         with Attacker() as attacker:
             for number in range(3 * most):
                 bogus = announcement(str(number), room=f"bogus-{number}", by=Identity.generate())
@@ -302,7 +309,7 @@ async def test_an_old_deed_or_a_copy_of_one_replaces_nothing() -> None:
             attacker.announce(f"replay-{os.getpid()}", before)
             attacker.announce(f"copy-{os.getpid()}", now, title=b"another title")
             attacker.announce(f"marker-{os.getpid()}", marker)
-        await watcher.until(lambda: titles(browser, marker.deed.room) == ["marker"])
+        await watcher.until(lambda: titles(browser, marker.host_record.room) == ["marker"])
         assert titles(browser) == ["now"]
 
 

@@ -18,7 +18,7 @@ HANA = Identity.generate()
 HERE = ("192.0.2.7:7654", "[2001:db8::7]:7654")
 
 
-def deed(addresses: tuple[str, ...] = HERE, **changes: str) -> HostRecord:
+def host_record(addresses: tuple[str, ...] = HERE, **changes: str) -> HostRecord:
     facts = {"room": "garden", "host": "hana", "pin": "p" * 43} | changes
     return sign_host_record(HANA, addresses=addresses, at=1_790_000_000.25, **facts)
 
@@ -28,13 +28,13 @@ def on_wire(announcement: Announcement) -> dict[bytes, bytes | None]:
 
 
 def test_an_announcement_is_read_as_it_was_written() -> None:
-    written = Announcement(deed(), "Garden – spring", 7654, continues="r0")
+    written = Announcement(host_record(), "Garden – spring", 7654, continues="r0")
     read = read_announcement(on_wire(written), 7654, ["192.0.2.7"])
     assert read == msgspec.structs.replace(written, addresses=HERE)
 
 
 def test_the_deeds_addresses_come_before_those_of_the_record() -> None:
-    written = on_wire(Announcement(deed(("198.51.100.1:99",)), "Garden", 7654))
+    written = on_wire(Announcement(host_record(("198.51.100.1:99",)), "Garden", 7654))
     read = read_announcement(written, 7655, ["192.0.2.7", "2001:db8::9"])
     assert read is not None
     assert read.addresses == ("198.51.100.1:99", "192.0.2.7:7655", "[2001:db8::9]:7655")
@@ -42,25 +42,27 @@ def test_the_deeds_addresses_come_before_those_of_the_record() -> None:
 
 def test_addresses_that_name_no_single_machine_are_left_out() -> None:
     odd = ("[fe80::1]:7", "224.0.0.1:7", "[::]:7", "evil.example:7", "192.0.2.7:0", "x", "\x1b[2J")
-    read = read_announcement(on_wire(Announcement(deed(odd), "", 7)), 7, ["host", "ff02::fb", ""])
+    read = read_announcement(
+        on_wire(Announcement(host_record(odd), "", 7)), 7, ["host", "ff02::fb", ""]
+    )
     assert read is not None
     assert read.addresses == ()
 
 
 def test_the_number_of_addresses_is_bounded() -> None:
     hosts = [f"10.0.{number // 250}.{number % 250 + 1}" for number in range(1_000)]
-    read = read_announcement(on_wire(Announcement(deed(), "", 7)), 7, hosts)
+    read = read_announcement(on_wire(Announcement(host_record(), "", 7)), 7, hosts)
     assert read is not None
     assert len(read.addresses) == WAYS
 
 
 def test_every_value_fits_into_a_dns_string_also_at_the_limits() -> None:
-    long = deed(("a" * 64,) * 9, room="r" * 250, host="é" * 125)
+    long = host_record(("a" * 64,) * 9, room="r" * 250, host="é" * 125)
     values = on_wire(Announcement(long, "🌿" * 200, 7654))
     assert all(len(name) + 1 + len(value or b"") <= 255 for name, value in values.items())
     read = read_announcement(values, 7654)
     assert read is not None
-    assert read.deed == long
+    assert read.host_record == long
     assert set(read.title) == {"🌿"}
 
 
@@ -69,18 +71,18 @@ def test_every_value_fits_into_a_dns_string_also_at_the_limits() -> None:
 def test_what_is_not_as_its_owner_signed_it_is_no_announcement(
     name: bytes, value: bytes | None
 ) -> None:
-    values = on_wire(Announcement(deed(), "Garden", 7654))
+    values = on_wire(Announcement(host_record(), "Garden", 7654))
     assert read_announcement(values, 7654) is not None
     assert read_announcement({**values, name: value}, 7654) is None
 
 
 @pytest.mark.parametrize("port", [None, 0, -1, 65536])
 def test_without_a_port_it_is_no_announcement(port: int | None) -> None:
-    assert read_announcement(on_wire(Announcement(deed(), "Garden", 7654)), port) is None
+    assert read_announcement(on_wire(Announcement(host_record(), "Garden", 7654)), port) is None
 
 
 def test_a_title_is_only_text_of_limited_length() -> None:
-    values = on_wire(Announcement(deed(), "", 7654))
+    values = on_wire(Announcement(host_record(), "", 7654))
     for raw in (b"\xff\xfe", b"\x1b[2J", b"x" * 240, None):
         read = read_announcement({**values, b"title": raw}, 7654)
         assert read is not None
@@ -98,6 +100,6 @@ def test_no_record_whatsoever_raises(values: dict[bytes, bytes | None], port: in
     st.lists(st.text(max_size=20), max_size=20),
 )
 def test_no_single_value_raises(name: bytes, value: bytes, hosts: list[str]) -> None:
-    values = on_wire(Announcement(deed(), "Garden", 7654))
+    values = on_wire(Announcement(host_record(), "Garden", 7654))
     read = read_announcement({**values, name: value}, 7654, hosts)
-    assert read is None or read.deed == deed()
+    assert read is None or read.host_record == host_record()

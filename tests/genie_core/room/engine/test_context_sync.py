@@ -50,7 +50,7 @@ class Ben:
 
     def said(self, by: str, text: str, *files: FileRef) -> MessageThread:
         seq = self.add(by, MessagePosted(f"id{self.state.head}", text, "ann", files=files))
-        return self.state.exchanges[seq]
+        return self.state.threads[seq]
 
     async def heard(self) -> list[tuple[str, str]]:
         """Ask the engine something; returns who it had heard say what until then."""
@@ -105,9 +105,9 @@ async def test_what_the_session_will_not_have_is_left_out(ben: Ben) -> None:
 
 async def test_a_message_comes_with_the_files_that_are_here(ben: Ben) -> None:
     ben.here.add(FILE.digest)
-    exchange = ben.said("cleo", "look", FILE)
-    (attachment,) = ben.context.message(exchange).attachments
+    thread = ben.said("cleo", "look", FILE)
+    (attachment,) = ben.context.message(thread).attachments
     assert attachment.path == f"/files/{FILE.digest}"
-    ben.context.await_files(exchange)
+    ben.context.await_files(thread)
     ben.context.on_file(FILE.digest)
     assert await ben.heard() == []  # it was not awaited

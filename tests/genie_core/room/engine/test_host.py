@@ -73,9 +73,9 @@ async def test_what_is_said_at_a_terminal_without_an_engine_runs_where_there_is_
         couch, ear = await live.joined("ben", None, connector=connector, device="couch")
         couch.messages.send("hello")
         await ear.until(lambda: answers(couch))
-        (exchange,) = couch.state.exchanges.values()
-        assert (exchange.handler, exchange.device) == ("ben", "desk")
-        assert desk.state.exchanges.keys() == couch.state.exchanges.keys()
+        (thread,) = couch.state.threads.values()
+        assert (thread.handler, thread.device) == ("ben", "desk")
+        assert desk.state.threads.keys() == couch.state.threads.keys()
 
 
 # -- work that there is no engine for
@@ -332,7 +332,7 @@ async def test_an_engine_gets_a_file_of_others_when_it_is_there(tmp_path: Path) 
         await ear.until(lambda: ben.engine.status.state is EngineState.READY)
         cleo, _ = await live.joined("cleo", None, connector=await by_socket(live))
         cleo.messages.send("look at this", files=[FILE])
-        await ear.until(lambda: len(ben.state.exchanges) == 1)
+        await ear.until(lambda: len(ben.state.threads) == 1)
         shelf.sent.add(DIGEST)
         shelf.report(Transfer(DIGEST, "plan.pdf", Direction.DOWN, 5, 5))
         shelf.report(Transfer(DIGEST, "plan.pdf", Direction.DOWN, 5, 5))  # it is told of once

@@ -5,9 +5,9 @@ from pathlib import Path
 from tests.genie_core.room.live_room import (
     answers,
     by_socket,
+    calls,
     loader,
     opened,
-    proposals,
     tool_user,
 )
 
@@ -32,7 +32,7 @@ async def test_a_call_that_waits_at_one_terminal_is_answered_at_another(tmp_path
             await heard.until(lambda person=person: answers(person))  # type: ignore[misc] # mypy can't infer a lambda with a default
             assert answers(person) == ["deleted old.txt"]
             assert not person.state.open  # the card is closed everywhere
-            (settled,) = proposals(person)
+            (settled,) = calls(person)
             assert (settled.outcome, settled.settled_by) == ("approved", "ben")
         assert not couch.approvals.answer(request.id, Answer(allow=True))
         assert not desk.approvals.answer(request.id, Answer(allow=True))
@@ -56,10 +56,10 @@ async def test_each_terminal_runs_its_own_messages_and_either_can_stop_them(tmp_
         desk.messages.send("from the desk")
         couch.messages.send("from the couch")
         await desk_ear.until(lambda: len(desk.state.pending_for("ben")) == 2)
-        where = {e.said.text: e.device for e in desk.state.exchanges.values()}
+        where = {e.said.text: e.device for e in desk.state.threads.values()}
         assert where == {"from the desk": "desk", "from the couch": "couch"}
         assert desk.engine.stop() == 2
-        await couch_ear.until(lambda: couch.state.exchanges and not couch.state.running)
+        await couch_ear.until(lambda: couch.state.threads and not couch.state.running)
 
 
 async def test_a_person_decides_about_no_one_elses_calls_nor_about_what_is_over(

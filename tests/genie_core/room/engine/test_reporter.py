@@ -59,7 +59,7 @@ async def asked(by: Guest, *hearers: Guest) -> int:
     by.client.messages.send("help?")
     for each in (by, *hearers):
         await each.seen.until(lambda seen: seen.texts)
-    (message,) = by.seen.state.exchanges
+    (message,) = by.seen.state.threads
     return message
 
 
@@ -71,9 +71,9 @@ async def test_each_step_is_signed_by_the_owner_of_the_engine_for_its_message() 
             await bob.seen.until(lambda seen: isinstance(seen.events[-1].body, DecisionMade))
             decided = bob.seen.events[-1].body
             assert isinstance(decided, DecisionMade)
-            (exchange,) = bob.seen.state.exchanges.values()
+            (thread,) = bob.seen.state.threads.values()
             room = bob.seen.welcomes[-1].room
-            assert is_signed(hana.identity.key, room, decided, exchange.said.signature)
+            assert is_signed(hana.identity.key, room, decided, thread.said.signature)
 
 
 async def test_a_step_that_can_not_be_recorded_is_told_to_the_person() -> None:
@@ -112,9 +112,9 @@ async def test_the_end_of_a_run_is_signed_with_a_part_of_an_answer_and_without()
             await bob.seen.until(lambda seen: isinstance(seen.events[-1].body, RunCancelled))
             cancelled = bob.seen.events[-1].body
             assert isinstance(cancelled, RunCancelled)
-            (exchange,) = bob.seen.state.exchanges.values()
+            (thread,) = bob.seen.state.threads.values()
             room = bob.seen.welcomes[-1].room
-            assert is_signed(hana.identity.key, room, cancelled, exchange.said.signature)
+            assert is_signed(hana.identity.key, room, cancelled, thread.said.signature)
 
 
 async def test_a_note_about_the_words_of_somebody_else_stays_here() -> None:

@@ -258,7 +258,7 @@ async def test_rules_answer_before_a_person_is_asked(tmp_path: Path) -> None:
         call = rules.calls[0]
         assert (call.person, call.agent, call.arguments) == ("ann", "system", {"path": "a"})
         assert ann.ear.events
-        assert ann.person.state.proposals[ann.asked[2].approval].risk == "write"
+        assert ann.person.state.calls[ann.asked[2].approval].risk == "write"
 
 
 async def test_a_call_that_is_answered_at_once_never_waits_for_the_person(tmp_path: Path) -> None:
@@ -267,7 +267,7 @@ async def test_a_call_that_is_answered_at_once_never_waits_for_the_person(tmp_pa
 
         def look(_event: Event) -> None:
             waited.append(len(ann.person.state.pending_for("ann")))
-            phases = {each.phase for each in ann.person.state.exchanges.values()}
+            phases = {each.phase for each in ann.person.state.threads.values()}
             waited.append(Phase.WAITING in phases)
 
         ann.ear.looks.append(look)
@@ -463,7 +463,7 @@ async def test_what_a_person_makes_of_a_call_is_run_and_recorded(tmp_path: Path)
         assert ann.runner.done == [("edit", "z")]
         (settled,) = ann.settled
         assert (settled.how, settled.arguments) == ("edit", {"path": "z"})
-        assert ann.person.state.proposals[approval].edited == {"path": "z"}
+        assert ann.person.state.calls[approval].edited == {"path": "z"}
         assert ann.person.approvals.schema(approval) is None
 
 
@@ -709,7 +709,7 @@ async def test_a_backlog_is_answered_as_it_was_left() -> None:
         await log.until(lambda: not log.state.running)
     assert "edit 1" not in heard
     assert "edit x" in heard
-    assert log.state.exchanges[first].cancelled == RunCancelled(first, TAKEN_BACK)
+    assert log.state.threads[first].cancelled == RunCancelled(first, TAKEN_BACK)
 
 
 async def test_an_edited_command_is_the_one_that_runs() -> None:
@@ -861,7 +861,7 @@ async def test_many_undecided_messages_wait_for_the_hosts_word(
         assert ann.engine.choose(choice) is None
         assert ann.engine.status.backlog == 0
         await ear.until(lambda: not ann.state.running)
-        old = [each for each in ann.state.exchanges.values() if each.author != "ann"]
+        old = [each for each in ann.state.threads.values() if each.author != "ann"]
         assert [each.seq for each in old if each.phase is Phase.ANSWERED] == answered
         left = [each for each in old if each.seq not in answered]
         assert all(each.phase is Phase.CANCELLED for each in left)
@@ -871,7 +871,7 @@ async def test_many_undecided_messages_wait_for_the_hosts_word(
 
 
 def answers_in(person: JoinedRoom) -> list[str]:
-    return [each.answer.text for each in person.state.exchanges.values() if each.answer]
+    return [each.answer.text for each in person.state.threads.values() if each.answer]
 
 
 async def test_a_few_undecided_messages_are_lost_as_after_any_crash(tmp_path: Path) -> None:
@@ -880,7 +880,7 @@ async def test_a_few_undecided_messages_are_lost_as_after_any_crash(tmp_path: Pa
         await ear.until(
             lambda: not ann.state.running and ann.engine.status.state is EngineState.READY
         )
-        assert {type(each.error) for each in ann.state.exchanges.values()} == {RunFailed}
+        assert {type(each.error) for each in ann.state.threads.values()} == {RunFailed}
         assert ann.engine.choose("all") is None
         assert ear.notices == []
 

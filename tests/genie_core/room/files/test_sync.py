@@ -338,12 +338,12 @@ async def test_a_room_that_is_hosted_anew_gets_what_no_message_names_yet(house: 
     await alice.until(lambda: alice.sync.is_sent(DIGEST))
     alice.cut()
     alice.worker = FileWorker(BlobStore(house.folder / "heir"), {})
-    told = len(alice.told)
+    original = len(alice.told)
     alice.connect()
     assert not alice.sync.is_sent(DIGEST)
     await alice.until(lambda: alice.sync.is_sent(DIGEST))
     assert alice.worker.known.keys() == {DIGEST}
-    assert alice.told[told:] == []
+    assert alice.told[original:] == []
     await alice.worker.aclose()
 
 
@@ -613,10 +613,10 @@ async def test_what_the_host_lacks_is_told_once_and_fetched_when_it_is_there(
     assert [each.problem for each in bob.told if each.problem] == [
         "the host does not have this file"
     ]
-    told = len(bob.told)
+    original = len(bob.told)
     await house.stock(DATA)
     await bob.until(lambda: bob.sync.has(DIGEST) and bob.told[-1].complete)
-    assert not any(each.problem for each in bob.told[told:])
+    assert not any(each.problem for each in bob.told[original:])
     assert {each.name for each in bob.told} == {"_[31ma"}
 
 

@@ -72,8 +72,8 @@ async def test_member_stays_with_a_present_host(tmp_path: Path) -> None:
                 assert any("comes first in the order" in line for line in ear.notices)
                 cleo.messages.send("to ann")
                 await ear.until(lambda: not cleo.messages.pending)
-            assert "to ann" not in {each.said.text for each in ben.state.exchanges.values()}
-            texts = {each.said.text for each in ann.state.exchanges.values()}
+            assert "to ann" not in {each.said.text for each in ben.state.threads.values()}
+            texts = {each.said.text for each in ann.state.threads.values()}
             assert "to ann" in texts
         assert copy_of(c).metadata.address == address
 
@@ -102,7 +102,7 @@ async def test_heir_follows_the_host_who_is_back(tmp_path: Path, often: None) ->
                         await listening.until(
                             lambda: (
                                 "while ann was away"
-                                in {every.said.text for every in ann.state.exchanges.values()}
+                                in {every.said.text for every in ann.state.threads.values()}
                             )
                         )
                 assert not ann.state.doubts

@@ -50,12 +50,12 @@ class Network:
         self.asked: list[str] = []
 
     async def ask(
-        self, room: str, deed: HostRecord, addresses: Sequence[str], key: str
+        self, room: str, host_record: HostRecord, addresses: Sequence[str], key: str
     ) -> Claim | None:
         assert (room, addresses, key) == ("r", THERE, HANA.key)
-        self.asked.append(deed.host)
-        is_there = deed.host in self.answering
-        return Claim(deed.pin, deed.key, Challenge("n", room)) if is_there else None
+        self.asked.append(host_record.host)
+        is_there = host_record.host in self.answering
+        return Claim(host_record.pin, host_record.key, Challenge("n", room)) if is_there else None
 
 
 async def test_another_host_is_told_of_for_as_long_as_there_is_one() -> None:
@@ -106,32 +106,35 @@ def evil_heir() -> tuple[FoundedLog, list[HostRecord]]:
     log.hosts("bob")
     names = [f"heir {n}" for n in range(2 * MOST)]
     log.names(*names)
-    return log, [log.deed_of(name) for name in (*names, "ann")]
+    return log, [log.host_record_of(name) for name in (*names, "ann")]
 
 
 async def test_first_in_the_order_are_asked_first() -> None:
     """An heir who hosts can't hide the host behind many heirs of their own."""
-    log, deeds = evil_heir()
+    log, host_records = evil_heir()
     asked: list[str] = []
     done = asyncio.Event()
 
-    async def ask(_room: str, deed: HostRecord, _where: Sequence[str], _key: str) -> None:
-        asked.append(deed.host)
+    async def ask(_room: str, host_record: HostRecord, _where: Sequence[str], _key: str) -> None:
+        asked.append(host_record.host)
         done.set()
 
     rivals = HostConflicts(lambda: log.state, Ear(), HANA.key, ask)
-    async with rivals.watched(lambda: [(deed, ()) for deed in deeds]), asyncio.timeout(scaled(60)):
+    async with (
+        rivals.watched(lambda: [(host_record, ()) for host_record in host_records]),
+        asyncio.timeout(scaled(60)),
+    ):
         await done.wait()
     assert asked[0] == "ann"
     assert len(asked) <= MOST
 
 
 def test_records_of_the_first_in_the_order_are_kept() -> None:
-    log, (*others, deed) = evil_heir()
-    hosting = SimpleNamespace(records={each.key: each for each in (deed, *others)})
+    log, (*others, host_record) = evil_heir()
+    hosting = SimpleNamespace(records={each.key: each for each in (host_record, *others)})
     joined = cast("JoinedRoom", SimpleNamespace(state=log.state, hosting=hosting))
     kept = JoinContext().records(joined)
-    assert kept[-1] == deed
+    assert kept[-1] == host_record
     assert len(kept) == MOST_RECORDS
 
 

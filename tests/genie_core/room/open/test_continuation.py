@@ -105,17 +105,17 @@ def may(room: JoinedRoom) -> bool:
     return room.may_host
 
 
-def deed_of(host: JoinedRoom) -> HostRecord:
+def host_record_of(host: JoinedRoom) -> HostRecord:
     assert isinstance(host.hosting.invites, HostPresence)
-    deed = host.hosting.invites.deed
-    assert deed is not None
-    return deed
+    host_record = host.hosting.invites.host_record
+    assert host_record is not None
+    return host_record
 
 
 def to_follow(home: Path, name: str, host: JoinedRoom) -> FollowRoom:
     saved = copy_of(home / name, name)
     address = (host.hosting.address,)
-    return FollowRoom(saved.id, host.name, host.id, deed_of(host).pin, address)
+    return FollowRoom(saved.id, host.name, host.id, host_record_of(host).pin, address)
 
 
 def continuing(home: Path, name: str = "bob") -> ContinueRoom:
@@ -152,7 +152,7 @@ async def test_unsent_messages_go_to_the_new_room_once(home: Path) -> None:
     opening = ContinueRoom(old.id, (unsent,))
     async with joined("bob", opening, home / "bob") as (bob, ear):
         await ear.until(lambda: not bob.messages.pending)
-        texts = [each.said.text for each in bob.state.exchanges.values()]
+        texts = [each.said.text for each in bob.state.threads.values()]
         assert texts == ["hello", "good morning", "still here?"]
     assert read_view(old.folder).unsent == ()
 
@@ -225,7 +225,7 @@ async def test_member_follows_with_key_and_unsent_messages(home: Path) -> None:
 
 
 def _texts(room: JoinedRoom) -> list[str]:
-    return [each.said.text for each in room.state.exchanges.values()]
+    return [each.said.text for each in room.state.threads.values()]
 
 
 async def test_banned_person_stays_out_of_the_new_room(home: Path) -> None:
@@ -247,7 +247,7 @@ async def test_host_who_comes_back_hosts_the_old_room(home: Path) -> None:
         joined("ann", ResumeRoom(room.id), home / "ann") as (ann, ear),
     ):
         assert ann.id == old.metadata.id != bob.id
-        back = RejoinRoom(old.id, (ann.hosting.address,), deed_of(ann).pin)
+        back = RejoinRoom(old.id, (ann.hosting.address,), host_record_of(ann).pin)
         async with joined("bob", back, home / "bob") as (again, _):
             await said(again, ann, ear, "two rooms now")
             assert "two rooms now" not in _texts(bob)
@@ -271,7 +271,7 @@ async def checked(home: Path, host: JoinedRoom, name: str = "carol") -> Continua
     saved = copy_of(home / name, name)
     key = identity_of_person(name, places(home / name)).key
     state = known_state(saved)
-    at, pin = (host.hosting.address,), deed_of(host).pin
+    at, pin = (host.hosting.address,), host_record_of(host).pin
     return await continuation_at(state, host.id, pin, at, key, 1.0)
 
 
@@ -289,7 +289,7 @@ async def test_host_tells_members_who_is_there(home: Path) -> None:
 
 async def test_banned_and_unknown_keys_learn_no_names(home: Path) -> None:
     async with joined("bob", continuing(home), home / "bob") as (bob, _):
-        at, pin = (bob.hosting.address,), deed_of(bob).pin
+        at, pin = (bob.hosting.address,), host_record_of(bob).pin
         state = known_state(copy_of(home / "carol", "carol"))
         stranger = Identity.generate().key
         async with joined("erin", to_follow(home, "erin", bob), home / "erin"):
@@ -313,7 +313,7 @@ async def test_muted_members_room_is_no_continuation(home: Path) -> None:
         saved = copy_of(home / "carol", "carol")
         state = known_state(saved)
         state.muted.add("bob")
-        at, pin = (bob.hosting.address,), deed_of(bob).pin
+        at, pin = (bob.hosting.address,), host_record_of(bob).pin
         assert await continuation_at(state, bob.id, pin, at, "k", 1.0) is None
 
 
@@ -331,7 +331,7 @@ async def test_other_rooms_of_a_member_are_no_continuation(home: Path) -> None:
 
 
 def announced(host: JoinedRoom, continues: str) -> Announcement:
-    return Announcement(deed_of(host), "Standup", 7, (host.hosting.address,), continues)
+    return Announcement(host_record_of(host), "Standup", 7, (host.hosting.address,), continues)
 
 
 @pytest.fixture
@@ -352,11 +352,11 @@ async def test_person_is_asked_once_while_the_host_is_away(home: Path) -> None:
     kept: list[str] = []
     checks = 0
 
-    async def ask(room: str, deed: HostRecord, at: Sequence[str], key: str) -> Claim | None:
+    async def ask(room: str, host_record: HostRecord, at: Sequence[str], key: str) -> Claim | None:
         nonlocal checks
         checks += 1
         ear.told.append(HERE)
-        return await ask_signer(room, deed, at, key)
+        return await ask_signer(room, host_record, at, key)
 
     async with joined("bob", continuing(home), home / "bob") as (bob, _):
         found = [announced(bob, state.room)]
@@ -409,7 +409,7 @@ async def test_members_of_the_new_room_hear_that_the_host_is_back(home: Path) ->
 async def test_no_is_kept_with_the_copy(home: Path) -> None:
     async with joined("ann", ResumeRoom(""), home / "ann") as (ann, _):
         saved = copy_of(home / "carol", "carol")
-        back = RejoinRoom(saved.id, (ann.hosting.address,), deed_of(ann).pin)
+        back = RejoinRoom(saved.id, (ann.hosting.address,), host_record_of(ann).pin)
         async with joined("carol", back, home / "carol") as (carol, _):
             await asyncio.to_thread(carol.decline, "2026-another-room")
     assert copy_of(home / "carol", "carol").metadata.declined == ("2026-another-room",)
@@ -428,14 +428,14 @@ def test_announcements_of_members_only_are_checked() -> None:
     state = some_room()
     state.members.rebind("bob", bob.key)
     rooms = [
-        Announcement(_deed(by, name, f"r{n}"), "T", 7, (), "r")
+        Announcement(_host_record(by, name, f"r{n}"), "T", 7, (), "r")
         for n in range(40)
         for by, name in ((bob, "bob"), (eve, "bob"), (mallory, "mallory"))
     ]
     found = candidates(state, rooms)
     assert len(found) == MOST
-    assert {each.deed.key for each in found} == {bob.key}
+    assert {each.host_record.key for each in found} == {bob.key}
 
 
-def _deed(by: Identity, host: str, room: str) -> HostRecord:
+def _host_record(by: Identity, host: str, room: str) -> HostRecord:
     return sign_host_record(by, room=room, host=host, pin="p" * 43, addresses=(), at=1.0)

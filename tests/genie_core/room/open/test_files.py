@@ -26,7 +26,7 @@ async def show(speaker: JoinedRoom, ear: Ear, folder: Path, data: bytes = DATA) 
     path.write_bytes(data)
     file = await speaker.files.attach(path)
     speaker.messages.send("see this", files=[file])
-    await ear.until(lambda: any(each.said.files for each in speaker.state.exchanges.values()))
+    await ear.until(lambda: any(each.said.files for each in speaker.state.threads.values()))
     return file
 
 
@@ -122,13 +122,13 @@ async def test_a_second_terminal_opens_what_the_first_one_has_and_attaches_nothi
         ):
             file = await show(alice, heard, tmp_path)
             path = await has(first, ear, file)
-            await other.until(lambda: any(e.said.files for e in second.state.exchanges.values()))
+            await other.until(lambda: any(e.said.files for e in second.state.threads.values()))
             assert second.files.path(file.digest) == path
             with pytest.raises(NoSuchFile, match="at your other terminal"):
                 await second.files.attach(tmp_path / "plan.bin")
             second.files.detach(file.digest)
             second.messages.send("and on", files=[file])
-            await heard.until(lambda: len(alice.state.exchanges) == 2)
+            await heard.until(lambda: len(alice.state.threads) == 2)
 
 
 def room(folder: Path, id_: str) -> SavedSession:
@@ -199,5 +199,5 @@ async def test_what_a_message_waits_for_is_sent_though_it_is_taken_back(tmp_path
         file = await alice.files.attach(tmp_path / "plan.bin")
         alice.messages.send("see", files=[file])
         alice.files.detach(file.digest)
-        await heard.until(lambda: alice.state.exchanges)
+        await heard.until(lambda: alice.state.threads)
         assert not alice.messages.pending

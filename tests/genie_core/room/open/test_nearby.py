@@ -30,8 +30,8 @@ HERE = ("192.0.2.7:7654",)
 
 
 def announced(by: Identity, host: str, pin: str, room: str = ROOM_ID) -> Announcement:
-    deed = sign_host_record(by, room=room, host=host, pin=pin, addresses=HERE, at=1.0)
-    return Announcement(deed, "Garden", 7654, HERE)
+    host_record = sign_host_record(by, room=room, host=host, pin=pin, addresses=HERE, at=1.0)
+    return Announcement(host_record, "Garden", 7654, HERE)
 
 
 def copy(catalog: Catalog, name: str = "ann", *more: Event) -> SavedSession:

@@ -104,7 +104,7 @@ def old_file(folder: Path, text: str) -> FileRef:
 
 async def said(speaker: JoinedRoom, hearer: JoinedRoom, ear: Ear, text: str) -> None:
     speaker.messages.send(text)
-    await ear.until(lambda: text in {e.said.text for e in hearer.state.exchanges.values()})
+    await ear.until(lambda: text in {e.said.text for e in hearer.state.threads.values()})
 
 
 async def test_a_guest_keeps_a_copy_of_the_hosts_log(tmp_path: Path) -> None:
@@ -139,9 +139,9 @@ async def test_the_words_of_a_deleted_message_leave_the_index_at_once(tmp_path: 
         await said(ann, ann, ear, "xylophonist")
     assert "xylophonist" in await indexed(tmp_path)
     async with joined("ann", ResumeRoom(saved(tmp_path).name), tmp_path) as (ann, ear):
-        (seq,) = (e.seq for e in ann.state.exchanges.values() if e.said.text == "xylophonist")
+        (seq,) = (e.seq for e in ann.state.threads.values() if e.said.text == "xylophonist")
         ann.messages.change(MessageDeleted(seq))
-        await ear.until(lambda: ann.state.exchanges[seq].is_deleted)
+        await ear.until(lambda: ann.state.threads[seq].is_deleted)
         assert "xylophonist" not in await indexed(tmp_path)
         files = places(tmp_path).search.parent.iterdir()
         assert b"xylophonist" not in b"".join(each.read_bytes() for each in files)
@@ -166,7 +166,7 @@ async def test_members_talk_while_the_hosts_own_event_loop_is_blocked(tmp_path: 
         blocked.set()
         assert heard.wait(60)  # blocks, as drawing a screen does
         await talking
-        await own.until(lambda: [e.said.text for e in ann.state.exchanges.values()] == ["hello"])
+        await own.until(lambda: [e.said.text for e in ann.state.threads.values()] == ["hello"])
 
 
 async def test_a_host_misses_nothing_that_is_on_disk_before_they_are_seated(
@@ -214,7 +214,7 @@ async def test_an_imported_session_becomes_that_of_its_new_host(tmp_path: Path, 
         state = host.state
         assert (state.host, state.host_key, state.keys[name]) == (name, key, key)
         assert state.owner_of(key) == name
-        assert "hello" in {each.said.text for each in state.exchanges.values()}
+        assert "hello" in {each.said.text for each in state.threads.values()}
         (hosted,) = (e for e in ear.events if isinstance(e.body, HostStarted) and e.body.copied)
         assert isinstance(hosted.body, HostStarted)
         founding = hosted.body.founding
@@ -242,11 +242,11 @@ async def test_no_member_follows_who_hosts_an_import_of_their_room(tmp_path: Pat
         known = log.state()
     async with joined("ann", ResumeRoom(room.id), tmp_path / "z") as (host, _):
         assert isinstance(host.hosting.invites, HostPresence)
-        deed = host.hosting.invites.deed
-        assert deed is not None
-        assert deed.room != known.room
-        assert not can_host(known, deed)
-        assert not can_host(known, msgspec.structs.replace(deed, room=known.room))
+        host_record = host.hosting.invites.host_record
+        assert host_record is not None
+        assert host_record.room != known.room
+        assert not can_host(known, host_record)
+        assert not can_host(known, msgspec.structs.replace(host_record, room=known.room))
 
 
 async def test_who_restores_their_own_session_goes_on_with_it(tmp_path: Path) -> None:
@@ -291,7 +291,7 @@ async def test_a_log_that_is_deleted_while_the_room_is_open_comes_back(tmp_path:
         await said(ann, ann, ear, "after")
         await ear.until(lambda: any("written anew, complete" in each for each in ear.notices))
     with SavedSession.load(saved(tmp_path)).reader() as log:
-        assert {e.said.text for e in log.state().exchanges.values()} == {"before", "after"}
+        assert {e.said.text for e in log.state().threads.values()} == {"before", "after"}
         assert log.problems == []
 
 
@@ -417,8 +417,8 @@ async def test_what_only_a_copy_knows_is_brought_back_and_the_copy_kept(tmp_path
         joined("ben", JoinRoom(address, guest=True), tmp_path / "b") as (ben, ear),
     ):
         await said(ann, ben, ear, "from here")
-        await ear.until(lambda: len(ben.state.exchanges) == 11)
-        back = [each for each in ann.state.exchanges.values() if each.voucher == "ben"]
+        await ear.until(lambda: len(ben.state.threads) == 11)
+        back = [each for each in ann.state.threads.values() if each.recovered_from == "ben"]
         assert [each.said.text for each in back] == [f"lost {number}" for number in range(10)]
         assert {each.author for each in back} == {"ann"}
     copies = list((tmp_path / "b" / "data" / "sessions").iterdir())
@@ -460,7 +460,7 @@ async def test_the_copy_is_reported_before_another_host_is_looked_for(
     known: list[list[str]] = []
 
     async def look(*_: object, **__: object) -> None:
-        known.extend([e.said.text for e in copy.state.exchanges.values()] for copy in copies)
+        known.extend([e.said.text for e in copy.state.threads.values()] for copy in copies)
 
     def note(event: RoomEvent) -> None:
         if isinstance(event, CopyRead):
@@ -552,7 +552,7 @@ async def visit(home, address):
         JoinRoom(address, guest=True), ear
     )
     seat.messages.send("hello")
-    await ear.until(lambda: seat.state.exchanges)
+    await ear.until(lambda: seat.state.threads)
     await seat.leave()
 
 asyncio.run(visit(Path(sys.argv[1]), sys.argv[2]))
@@ -574,7 +574,7 @@ async def test_a_member_is_back_when_the_host_is(tmp_path: Path) -> None:
     async with joined("ann", ResumeRoom(""), tmp_path / "a") as (ann, own):
         assert ann.hosting.address == address
         await own.until(
-            lambda: [e.said.text for e in ann.state.exchanges.values()] == ["before", "meanwhile"]
+            lambda: [e.said.text for e in ann.state.threads.values()] == ["before", "meanwhile"]
         )
         assert ben.connection.state is ConnectionState.ONLINE
         await ben.leave()
@@ -593,7 +593,7 @@ async def test_what_was_not_sent_when_one_left_is_sent_when_one_is_back(
         async with joined("ben", join, tmp_path / "b") as (ben, ear):
             leaver = ann if who == "host" else ben
             await said(leaver, ann, own, "a")
-            (first,) = [e.said.id for e in ann.state.exchanges.values()]
+            (first,) = [e.said.id for e in ann.state.threads.values()]
             arrived = PendingMessage(
                 first, "a", emote=False, at=1.0
             )  # nobody wrote down that it has
@@ -604,8 +604,8 @@ async def test_what_was_not_sent_when_one_left_is_sent_when_one_is_back(
         if who == "member":
             again = RejoinRoom(ben.saved, unsent=tuple(late[:1]))  # known from elsewhere, too
         async with joined("ben", again, tmp_path / "b") as (ben, ear):
-            await own.until(lambda: len(ann.state.exchanges) == 3)
-            assert [e.said.text for e in ann.state.exchanges.values()] == ["a", "b", "c"]
+            await own.until(lambda: len(ann.state.threads) == 3)
+            assert [e.said.text for e in ann.state.threads.values()] == ["a", "b", "c"]
             await ear.until(lambda: not ben.messages.pending)
             await own.until(lambda: not ann.messages.pending)
 
@@ -630,8 +630,8 @@ async def test_a_file_of_a_draft_or_of_an_unsent_message_is_still_there_days_lat
             assert joined_.files.bring(drafted)
             assert not joined_.files.bring(forgotten)
             joined_.messages.send("and this", files=(drafted,))
-            await own.until(lambda: len(ann.state.exchanges) == 2)
-            files = [e.said.files for e in ann.state.exchanges.values()]
+            await own.until(lambda: len(ann.state.threads) == 2)
+            files = [e.said.files for e in ann.state.threads.values()]
             assert [file.name for (file,) in files] == ["sent.txt", "drafted.txt"]
 
 

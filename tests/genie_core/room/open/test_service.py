@@ -30,10 +30,10 @@ def room_service(home: Path, *, local: bool = False) -> tuple[RoomService, Catal
 
 
 def announced(room: str) -> Announcement:
-    deed = sign_host_record(
+    host_record = sign_host_record(
         Identity.generate(), room=room, host="hana", pin="p" * 43, addresses=(HERE,), at=1.0
     )
-    return Announcement(deed, "Garden", 7654)
+    return Announcement(host_record, "Garden", 7654)
 
 
 def test_own_rooms_and_those_joined_before_are_listed_and_nothing_else(tmp_path: Path) -> None:

@@ -118,7 +118,7 @@ async def test_a_host_whose_log_went_another_way_ends_the_seat_with_what_is_unse
         await live.joined("ann", None)
         ben, ear = await live.joined("ben", None, connector=connector, saved=lambda: "copy-7")
         ben.messages.send("only the first host ever knew this")
-        await ear.until(lambda: ben.state.exchanges)
+        await ear.until(lambda: ben.state.threads)
         await live.server.close()
         await ear.until(lambda: ben.connection.state is ConnectionState.RETRYING)
         ben.messages.send("is anybody there?")

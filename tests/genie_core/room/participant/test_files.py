@@ -162,7 +162,7 @@ async def test_what_an_earlier_seat_could_not_send_is_sent_by_the_next_in_order(
             "ben", None, prepare=lambda joined: joined.restore_messages(left)
         )
         ben.messages.send("and one more")
-        await heard.until(lambda: len(ann.state.exchanges) == 6)
+        await heard.until(lambda: len(ann.state.threads) == 6)
         await ear.until(lambda: not ben.messages.pending)
         said = [e.body for e in live.sink.events if isinstance(e.body, MessagePosted)]
         assert [each.id for each in said[:5]] == [unsent.id for unsent in left]
@@ -184,7 +184,7 @@ async def test_messages_wait_for_their_files_and_keep_their_order(tmp_path: Path
         cleo.messages.send("with both", files=[first, second])
         cleo.messages.send("after")
         cleo.messages.send("with one", files=[second])
-        await ear.until(lambda: len(ann.state.exchanges) == 1)
+        await ear.until(lambda: len(ann.state.threads) == 1)
         assert [unsent.text for unsent in cleo.messages.pending][-3:] == [
             "with both",
             "after",
@@ -193,8 +193,8 @@ async def test_messages_wait_for_their_files_and_keep_their_order(tmp_path: Path
         shelf.arrive(second.digest)
         assert len(cleo.messages.pending) >= 3
         shelf.arrive(first.digest)
-        await ear.until(lambda: len(ann.state.exchanges) == 4)
-        texts = [e.said.text for e in ann.state.exchanges.values()]
+        await ear.until(lambda: len(ann.state.threads) == 4)
+        texts = [e.said.text for e in ann.state.threads.values()]
         assert texts == ["before", "with both", "after", "with one"]
         await other.until(lambda: not cleo.messages.pending and other.unsent == ())
         said = [e.body for e in live.sink.events if isinstance(e.body, MessagePosted)]
@@ -214,7 +214,7 @@ async def test_a_kept_message_is_measured_by_what_this_room_takes(most: int, tak
             connector=await by_socket(live),
         )
         if taken:
-            await heard.until(lambda: ann.state.exchanges)
+            await heard.until(lambda: ann.state.threads)
             await ear.until(lambda: not ben.messages.pending)
             assert ear.rejected == []
         else:

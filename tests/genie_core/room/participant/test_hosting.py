@@ -26,14 +26,14 @@ from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.websocket import ws_connector
 
 
-def deed_of(name: str, pin: str = "") -> HostRecord:
+def host_record_of(name: str, pin: str = "") -> HostRecord:
     return sign_host_record(
         identity_of(name), room="r", host=name, pin=pin, addresses=("192.0.2.7:7654",), at=1.0
     )
 
 
 async def test_whoever_accepted_to_host_does_so_when_the_host_leaves(tmp_path: Path) -> None:
-    deed = deed_of("ben")
+    host_record = host_record_of("ben")
     async with opened() as live:
         connector = ws_connector(str(await live.server.listen(port=0)))
         ann, heard = await live.joined("ann", None)
@@ -42,11 +42,15 @@ async def test_whoever_accepted_to_host_does_so_when_the_host_leaves(tmp_path: P
             loader(tmp_path),
             connector=connector,
             device="desk",
-            deed=lambda: deed,
+            host_record=lambda: host_record,
             saved=lambda: "c",
         )
         couch, other = await live.joined(
-            "ben", None, connector=connector, device="couch", deed=lambda: deed_of("ben", "x" * 43)
+            "ben",
+            None,
+            connector=connector,
+            device="couch",
+            host_record=lambda: host_record_of("ben", "x" * 43),
         )
         learnt: list[HostRecord] = []
         dora, third = await live.joined("dora", None, connector=connector, learn=learnt.append)
@@ -59,7 +63,7 @@ async def test_whoever_accepted_to_host_does_so_when_the_host_leaves(tmp_path: P
         assert desk.ended is not None
         assert (desk.ended.next_step, desk.ended.saved) == (NextStep.HOST, "c")
         assert desk.state.heir is not None
-        await third.until(lambda: learnt == [deed])
+        await third.until(lambda: learnt == [host_record])
         await other.until(lambda: couch.connection.state is ConnectionState.RETRYING)
         assert couch.ended is None  # it is the desk that hosts
         assert dora.ended is None
@@ -83,7 +87,7 @@ async def test_who_has_the_hosts_role_asks_for_invites(tmp_path: Path) -> None:
     passes, file = InviteTokens(), InviteTokenFile(tmp_path / PASSES_NAME)
     first = passes.issue(0.0)
     async with opened(passes=passes, keep_passes=file.save) as live:
-        live.server.settle(deed_of("ann", "A" * 43))
+        live.server.settle(host_record_of("ann", "A" * 43))
         connector = ws_connector(str(await live.server.listen(port=0)))
         ann, _ = await live.joined("ann", None)
         ben, ear = await live.joined("ben", None, connector=connector)
@@ -146,7 +150,7 @@ async def test_without_a_place_to_host_at_nobody_is_asked(tmp_path: Path) -> Non
         assert not ben.hosting.accept()
         ann.hosting.offer("ben")
         ann.messages.send("done")
-        await ear.until(lambda: ben.state.exchanges)
+        await ear.until(lambda: ben.state.threads)
         assert ear.offers == []
 
 
@@ -157,7 +161,7 @@ class Heir:
         self.learnt: list[HostRecord] = []
         self.called: list[str] = []
         self.ear = Ear()
-        self.deed = deed_of("ben")
+        self.host_record = host_record_of("ben")
         self.state = RoomState()
         self.state.apply(Event(1, 1.0, ROOM, RoomCreated("r", "Room")))
         self.state.apply(Event(2, 2.0, ROOM, HostStarted("ann")))
@@ -165,7 +169,7 @@ class Heir:
             RoomConfig(
                 lambda _: self._client,
                 self._nothing,
-                deed=lambda: self.deed,
+                host_record=lambda: self.host_record,
                 learn=self.learnt.append,
                 close_room=self._nothing if hosts else None,
             ),
@@ -191,11 +195,11 @@ class Heir:
 async def test_only_the_deed_that_was_accepted_here_makes_an_heir() -> None:
     ben = Heir()
     assert not ben.hosting.accept()  # nobody hears it without a connection
-    ben.see(3, RoomSuspended("", "ben", deed_of("ben", "x" * 43)))
+    ben.see(3, RoomSuspended("", "ben", host_record_of("ben", "x" * 43)))
     assert ben.called == []
-    ben.see(4, RoomSuspended("", "ben", ben.deed))
+    ben.see(4, RoomSuspended("", "ben", ben.host_record))
     assert ben.called == ["the room was handed over to you"]
-    assert ben.learnt == [deed_of("ben", "x" * 43)]
+    assert ben.learnt == [host_record_of("ben", "x" * 43)]
 
 
 async def test_a_new_host_is_told_of_once() -> None:
@@ -214,16 +218,18 @@ async def test_a_new_host_is_told_of_once() -> None:
 async def test_a_host_neither_inherits_nor_is_told_who_hosts() -> None:
     ben = Heir(hosts=True)
     ben.hosting.accept()
-    ben.see(3, RoomSuspended("", "ben", ben.deed))
+    ben.see(3, RoomSuspended("", "ben", ben.host_record))
     ben.see(4, HostStarted("ben"))
     assert (ben.called, ben.learnt, ben.ear.notices) == ([], [], [])
 
 
 @pytest.mark.parametrize("known", [True, False])
 async def test_a_welcome_may_tell_where_the_room_is_hosted(known: bool) -> None:
-    ben, deed = Heir(), deed_of("ann") if known else None
-    ben.hosting.on_welcome(Welcome("r", "Room", "ben", "member", "ann", 2, Limits(), deed=deed))
-    assert ben.learnt == ([deed] if deed else [])
+    ben, host_record = Heir(), host_record_of("ann") if known else None
+    ben.hosting.on_welcome(
+        Welcome("r", "Room", "ben", "member", "ann", 2, Limits(), host_record=host_record)
+    )
+    assert ben.learnt == ([host_record] if host_record else [])
 
 
 async def test_records_learned_of_a_visit_are_bounded() -> None:
@@ -232,6 +238,8 @@ async def test_records_learned_of_a_visit_are_bounded() -> None:
         _, _ = await live.joined("ann", None)
         ben, _ = await live.joined("ben", None)
         for n in range(2 * MOST_LEARNED):
-            deed = deed_of(f"heir {n}")
-            ben.hosting.on_event(Event(9, 9.0, ROOM, RoomSuspended("", deed.host, deed)), "ann")
+            host_record = host_record_of(f"heir {n}")
+            ben.hosting.on_event(
+                Event(9, 9.0, ROOM, RoomSuspended("", host_record.host, host_record)), "ann"
+            )
         assert len(ben.hosting.records) == MOST_LEARNED

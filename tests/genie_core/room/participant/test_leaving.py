@@ -39,7 +39,7 @@ async def held(released: asyncio.Event) -> None:
 
 
 def working(person: JoinedRoom) -> list[MessageThread]:
-    return [e for e in person.state.exchanges.values() if e.phase is Phase.WORKING]
+    return [e for e in person.state.threads.values() if e.phase is Phase.WORKING]
 
 
 async def test_leaving_does_not_wait_for_an_agent_that_will_not_end(
@@ -59,7 +59,7 @@ async def test_leaving_does_not_wait_for_an_agent_that_will_not_end(
     async with opened() as live:
         ann, ear = await live.joined("ann", loader(tmp_path, run=stubborn))
         ann.messages.send("go")
-        await ear.until(lambda: any(e.phase is Phase.WORKING for e in ann.state.exchanges.values()))
+        await ear.until(lambda: any(e.phase is Phase.WORKING for e in ann.state.threads.values()))
         assert ann.state.presence("ann") is Presence.THINKING
         async with asyncio.timeout(scaled(60)):
             await ann.leave(grace=0.05)
@@ -158,7 +158,7 @@ async def test_what_is_said_while_the_host_suspends_is_answered_when_the_room_is
         released.set()
         receipt = await leaving
         assert [each.text for each in receipt.finished] == ["long"]
-        assert [e.said.text for e in ann.state.exchanges.values()] == ["long"]
+        assert [e.said.text for e in ann.state.threads.values()] == ["long"]
         await other.until(lambda: ben.connection.state is ConnectionState.RETRYING)
         assert "suspended" in ben.connection.detail
         await live.server.close()
@@ -167,7 +167,7 @@ async def test_what_is_said_while_the_host_suspends_is_answered_when_the_room_is
             await again.joined("ann", loader(tmp_path, run=run))
             await other.until(
                 lambda: (
-                    [e.answer.text for e in ben.state.exchanges.values() if e.answer]
+                    [e.answer.text for e in ben.state.threads.values() if e.answer]
                     == ["echo: long", "echo: one more"]
                 )
             )
@@ -216,11 +216,11 @@ async def stranded(
         )
         ben.messages.send("old.txt")
         await ear.until(lambda: ben.state.pending_for("ben"))
-        (proposal,) = ben.state.pending_for("ben")
+        (call,) = ben.state.pending_for("ben")
         await ann.leave()
         await live.server.close()
         await ear.until(lambda: ben.connection.state is ConnectionState.RETRYING)
-        yield live.sink.events, ben, proposal.id
+        yield live.sink.events, ben, call.id
 
 
 async def test_what_was_allowed_while_the_host_was_away_is_not_asked_again(
@@ -244,9 +244,9 @@ async def test_what_was_allowed_while_the_host_was_away_is_not_asked_again(
         await ear.until(lambda: answers(ben))
         ben.messages.send("new.txt")
         await ear.until(lambda: ben.state.pending_for("ben"))
-        first, _ = ben.state.exchanges.values()
+        first, _ = ben.state.threads.values()
         assert (first.phase, answers(ben)) == (Phase.ANSWERED, ["deleted old.txt"])
-        assert ben.state.proposals[approval].outcome == "approved"
+        assert ben.state.calls[approval].outcome == "approved"
         assert deleter.done == ["old.txt"]
         assert not ben.reports
         ends = [e.body for e in live.sink.events if isinstance(e.body, AnswerPosted | RunFailed)]
@@ -293,10 +293,10 @@ async def test_a_program_that_ended_in_the_middle_leaves_what_it_could_tell(tmp_
             "ben", loader(tmp_path, run=deleter.run), prepare=back_with(events, left)
         )
         await ear.until(lambda: not ben.state.running)
-        (exchange,) = ben.state.exchanges.values()
-        assert exchange.error is not None
-        assert exchange.error.stage == "lost"
-        assert ben.state.proposals[approval].outcome == "approved"
+        (thread,) = ben.state.threads.values()
+        assert thread.error is not None
+        assert thread.error.stage == "lost"
+        assert ben.state.calls[approval].outcome == "approved"
         assert not ben.state.parked
 
 
@@ -356,7 +356,7 @@ async def test_a_call_is_made_once_however_often_its_run_is_cut_off(tmp_path: Pa
         )
         await ear.until(lambda: ben.engine.status.state is EngineState.READY)
         await ear.until(lambda: not ben.reports)
-        assert ben.state.proposals[approval].outcome == "approved"
+        assert ben.state.calls[approval].outcome == "approved"
         assert not ben.state.parked
         assert not ben.approvals.answer(approval, Answer(allow=True))
         assert slow.done == ["old.txt"]
@@ -396,9 +396,9 @@ async def test_a_step_too_large_for_the_host_that_is_there_now_keeps_nobody_out(
         )
         await ear.until(lambda: not ben.state.running)
         await ear.until(lambda: any("too large" in line for line in ear.notices))
-        (exchange,) = ben.state.exchanges.values()
-        assert (exchange.phase, ben.connection.state) == (Phase.FAILED, ConnectionState.ONLINE)
-        assert ben.state.proposals[approval].outcome == "approved"
+        (thread,) = ben.state.threads.values()
+        assert (thread.phase, ben.connection.state) == (Phase.FAILED, ConnectionState.ONLINE)
+        assert ben.state.calls[approval].outcome == "approved"
 
 
 async def test_what_became_of_a_message_that_this_log_does_not_have_is_left_out(

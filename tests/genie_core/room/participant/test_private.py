@@ -56,7 +56,7 @@ class Trio:
             )
 
     def thread(self, name: str, number: int = -1) -> MessageThread:
-        return list(self.people[name].state.exchanges.values())[number]
+        return list(self.people[name].state.threads.values())[number]
 
     @property
     def log(self) -> bytes:
@@ -105,7 +105,7 @@ async def test_a_private_request_is_answered_by_the_own_agent_alone(tmp_path: Pa
     async with trio(tmp_path, **load) as room:
         room.people["ben"].messages.send(SECRET, to="ben")
         await room.ears["ben"].until(
-            lambda: room.people["ben"].state.exchanges and room.thread("ben").answer
+            lambda: room.people["ben"].state.threads and room.thread("ben").answer
         )
         own = room.thread("ben")
         assert own.answer is not None
@@ -134,7 +134,7 @@ async def test_what_was_asked_privately_is_no_part_of_the_conversation(tmp_path:
     async with trio(tmp_path, ann=loader(tmp_path / "ann", run=run)) as room:
         ann = room.people["ann"]
         ann.messages.send(SECRET, to="ann")
-        await room.ears["ann"].until(lambda: ann.state.exchanges and room.thread("ann").answer)
+        await room.ears["ann"].until(lambda: ann.state.threads and room.thread("ann").answer)
         room.people["cleo"].messages.send("what did ann ask?")
         await room.ears["ann"].until(lambda: room.thread("ann").author == "cleo")
         await room.ears["ann"].until(lambda: room.thread("ann").answer)
@@ -185,8 +185,8 @@ async def test_a_parked_call_of_a_private_request_is_made_after_a_restart(tmp_pa
         (call,) = later.state.parked_for("ben")
         assert call.arguments == {"path": "old.txt"}
         await ear.until(lambda: later.approvals.answer(call.id, Answer(allow=True)))
-        await ear.until(lambda: next(iter(later.state.exchanges.values())).answer)
-        (thread,) = later.state.exchanges.values()
+        await ear.until(lambda: next(iter(later.state.threads.values())).answer)
+        (thread,) = later.state.threads.values()
         assert thread.answer is not None
         assert thread.answer.text == "deleted old.txt"
 
@@ -258,7 +258,7 @@ async def test_who_comes_back_with_another_copy_reads_their_private_messages_aga
         cleo = await room.add("cleo", None)
         await room.all_have(1)
         assert room.thread("cleo").text == SECRET
-        assert cleo.state.exchanges
+        assert cleo.state.threads
 
 
 @pytest.mark.parametrize(
@@ -329,7 +329,7 @@ async def test_an_edit_of_a_message_that_is_too_old_is_never_sent(
         for number in range(6):
             ben.messages.send(str(number))
         await room.all_have(7)
-        assert first not in ben.state.exchanges
+        assert first not in ben.state.threads
         with pytest.raises(NotPrivate, match="too old"):
             ben.messages.change(MessageEdited(first, SECRET))
         ben._client.queue.ask(ChangeMessage(MessageEdited(first, SECRET)))

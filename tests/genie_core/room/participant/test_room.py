@@ -47,10 +47,8 @@ async def test_a_member_handles_their_own_messages_and_the_host_those_of_guests(
         cleo, _ = await live.joined("cleo", None)
         for person in (ann, ben, cleo):
             person.messages.send(f"from {person.name}")
-        await ear.until(
-            lambda: sum(e.answer is not None for e in ann.state.exchanges.values()) == 3
-        )
-        by_author = {e.author: e for e in ann.state.exchanges.values()}
+        await ear.until(lambda: sum(e.answer is not None for e in ann.state.threads.values()) == 3)
+        by_author = {e.author: e for e in ann.state.threads.values()}
         assert {a: e.handler for a, e in by_author.items()} == {
             "ann": "ann",
             "ben": "ben",
@@ -65,12 +63,10 @@ async def test_the_reason_for_silence_reaches_everybody(tmp_path: Path) -> None:
         ann, _ = await live.joined("ann", loader(tmp_path / "a", ignore_all))
         cleo, ear = await live.joined("cleo", None)
         ann.messages.send("nice weather")
-        await ear.until(
-            lambda: any(e.phase is Phase.IGNORED for e in cleo.state.exchanges.values())
-        )
-        (exchange,) = cleo.state.exchanges.values()
-        assert exchange.decision is not None
-        assert exchange.decision.reason == "told to ignore everything"
+        await ear.until(lambda: any(e.phase is Phase.IGNORED for e in cleo.state.threads.values()))
+        (thread,) = cleo.state.threads.values()
+        assert thread.decision is not None
+        assert thread.decision.reason == "told to ignore everything"
 
 
 async def test_only_the_handler_can_answer_and_the_first_answer_counts(tmp_path: Path) -> None:
@@ -79,18 +75,18 @@ async def test_only_the_handler_can_answer_and_the_first_answer_counts(tmp_path:
         cleo, _ = await live.joined("cleo", None)
         cleo.messages.send("old.txt")
         await ear.until(lambda: ann.state.pending_for("ann"))
-        (proposal,) = ann.state.pending_for("ann")
-        assert (proposal.tool, proposal.arguments) == ("delete", {"path": "old.txt"})
-        assert proposal.where == "ann's machine"
+        (call,) = ann.state.pending_for("ann")
+        assert (call.tool, call.arguments) == ("delete", {"path": "old.txt"})
+        assert call.where == "ann's machine"
         assert ann.state.presence("ann") is Presence.WAITING
-        assert not cleo.approvals.answer(proposal.id, Answer(allow=True))
-        assert ann.approvals.answer(proposal.id, Answer(allow=False, reason="still needed"))
-        assert not ann.approvals.answer(proposal.id, Answer(allow=True))
+        assert not cleo.approvals.answer(call.id, Answer(allow=True))
+        assert ann.approvals.answer(call.id, Answer(allow=False, reason="still needed"))
+        assert not ann.approvals.answer(call.id, Answer(allow=True))
         await ear.until(lambda: not ann.state.running)
-        (exchange,) = ann.state.exchanges.values()
-        assert exchange.answer is not None
-        assert exchange.answer.text == "kept it: still needed"
-        settled = ann.state.proposals[proposal.id]
+        (thread,) = ann.state.threads.values()
+        assert thread.answer is not None
+        assert thread.answer.text == "kept it: still needed"
+        settled = ann.state.calls[call.id]
         assert (settled.outcome, settled.reason, settled.settled_by) == (
             "denied",
             "still needed",
@@ -111,12 +107,10 @@ async def test_a_grant_for_the_session_covers_that_tool_for_that_person_only(
         )
         await ear.until(lambda: not ann.state.running)
         ann.messages.send("two")
-        await ear.until(
-            lambda: sum(e.answer is not None for e in ann.state.exchanges.values()) == 2
-        )
+        await ear.until(lambda: sum(e.answer is not None for e in ann.state.threads.values()) == 2)
         cleo.messages.send("three")
         await ear.until(lambda: ann.state.pending_for("ann"))
-        outcomes = [(p.outcome, p.reason) for p in ann.state.proposals.values()]
+        outcomes = [(p.outcome, p.reason) for p in ann.state.calls.values()]
         assert outcomes == [
             ("approved", None),
             ("approved", "allowed for this session"),
@@ -137,7 +131,7 @@ async def test_text_in_the_making_reaches_the_others_and_comes_once(tmp_path: Pa
         ann.messages.send("go")
         await other.until(lambda: other.deltas)
         gate.set()
-        await ear.until(lambda: not ann.state.running and ann.state.exchanges)
+        await ear.until(lambda: not ann.state.running and ann.state.threads)
         assert "".join(text for _, text in other.deltas) == "half "
         assert "".join(text for _, text in ear.deltas) == "half "
 
@@ -167,10 +161,10 @@ async def test_an_engine_that_can_not_be_loaded_fails_loudly(tmp_path: Path) -> 
         assert "the model has no key" in ear.notices
         ann.messages.send("anybody there?")
         await ear.until(lambda: any(isinstance(e.body, RunFailed) for e in ear.events))
-        (exchange,) = ann.state.exchanges.values()
-        assert exchange.phase is Phase.FAILED
-        assert exchange.error is not None
-        assert exchange.error.error == "the model has no key"
+        (thread,) = ann.state.threads.values()
+        assert thread.phase is Phase.FAILED
+        assert thread.error is not None
+        assert thread.error.error == "the model has no key"
 
 
 async def test_an_engine_that_could_not_be_loaded_is_loaded_again_with_another_model(
@@ -191,7 +185,7 @@ async def test_an_engine_that_could_not_be_loaded_is_loaded_again_with_another_m
         assert await ann.engine.use_model("other") == "scripted"
         await ear.until(lambda: ann.engine.status.state is EngineState.READY)
         ann.messages.send("anybody there?")
-        await ear.until(lambda: any(e.answer for e in ann.state.exchanges.values()))
+        await ear.until(lambda: any(e.answer for e in ann.state.threads.values()))
         assert ann.engine.status.detail == ""
 
 
@@ -218,15 +212,15 @@ async def test_a_parked_call_that_is_allowed_is_made_once_without_asking_again(
     async with opened(events) as live:
         ann, ear = await live.joined("ann", loader(tmp_path, run=tool_user))
         await ear.until(lambda: ann.engine.status.state is EngineState.READY)
-        (proposal,) = ann.state.parked_for("ann")
-        assert ann.approvals.answer(proposal.id, Answer(allow=True))
-        assert not ann.approvals.answer(proposal.id, Answer(allow=True))
-        await ear.until(lambda: any(e.answer for e in ann.state.exchanges.values()))
-        (exchange,) = ann.state.exchanges.values()
-        assert exchange.answer is not None
-        assert exchange.answer.text == "deleted old.txt"
+        (call,) = ann.state.parked_for("ann")
+        assert ann.approvals.answer(call.id, Answer(allow=True))
+        assert not ann.approvals.answer(call.id, Answer(allow=True))
+        await ear.until(lambda: any(e.answer for e in ann.state.threads.values()))
+        (thread,) = ann.state.threads.values()
+        assert thread.answer is not None
+        assert thread.answer.text == "deleted old.txt"
         assert not ann.state.parked
-        assert [p.reason for p in ann.state.proposals.values()] == [None, "allowed after the pause"]
+        assert [p.reason for p in ann.state.calls.values()] == [None, "allowed after the pause"]
 
 
 async def test_without_an_engine_no_answer_is_taken(tmp_path: Path) -> None:
@@ -238,9 +232,9 @@ async def test_without_an_engine_no_answer_is_taken(tmp_path: Path) -> None:
     async with opened(events) as live:
         ann, ear = await live.joined("ann", never)
         await ear.until(lambda: ann.state.parked_for("ann"))
-        (proposal,) = ann.state.parked_for("ann")
-        assert not ann.approvals.answer(proposal.id, Answer(allow=True))
-        assert ann.state.parked_for("ann") == [proposal]
+        (call,) = ann.state.parked_for("ann")
+        assert not ann.approvals.answer(call.id, Answer(allow=True))
+        assert ann.state.parked_for("ann") == [call]
 
 
 async def test_consent_for_a_parked_call_covers_no_other_call(tmp_path: Path) -> None:
@@ -253,11 +247,11 @@ async def test_consent_for_a_parked_call_covers_no_other_call(tmp_path: Path) ->
         await ear.until(lambda: ann.engine.status.state is EngineState.READY)
         ann.approvals.answer(ann.state.parked_for("ann")[0].id, Answer(allow=True))
         await ear.until(lambda: ann.state.pending_for("ann"))
-        (proposal,) = ann.state.pending_for("ann")
-        assert proposal.arguments == {"path": "everything"}
-        ann.approvals.answer(proposal.id, Answer(allow=False))
+        (call,) = ann.state.pending_for("ann")
+        assert call.arguments == {"path": "everything"}
+        ann.approvals.answer(call.id, Answer(allow=False))
         await ear.until(lambda: not ann.state.running)
-        assert len(ann.state.proposals) == 2
+        assert len(ann.state.calls) == 2
 
 
 async def test_a_run_that_died_with_its_process_is_reported_and_its_question_parked(
@@ -271,10 +265,10 @@ async def test_a_run_that_died_with_its_process_is_reported_and_its_question_par
     async with opened(crashed) as live:
         ann, ear = await live.joined("ann", loader(tmp_path / "other", run=tool_user))
         await ear.until(lambda: any(isinstance(e.body, RunFailed) for e in ear.events))
-        (exchange,) = ann.state.exchanges.values()
-        assert exchange.phase is Phase.FAILED
-        assert exchange.error is not None
-        assert exchange.error.stage == "lost"
+        (thread,) = ann.state.threads.values()
+        assert thread.phase is Phase.FAILED
+        assert thread.error is not None
+        assert thread.error.stage == "lost"
         assert len(ann.state.parked_for("ann")) == 1
 
 
@@ -288,7 +282,7 @@ async def test_an_engine_that_comes_late_knows_what_was_said_before(tmp_path: Pa
     async with opened() as live:
         ann, ear = await live.joined("ann", loader(tmp_path / "a"))
         ann.messages.send("first")
-        await ear.until(lambda: any(e.answer for e in ann.state.exchanges.values()))
+        await ear.until(lambda: any(e.answer for e in ann.state.threads.values()))
         ben, other = await live.joined("ben", loader(tmp_path / "b", decide))
         await other.until(lambda: ben.engine.status.state is EngineState.READY)
         ben.messages.send("second")
@@ -310,7 +304,7 @@ async def test_after_a_restart_nothing_is_remembered_twice(tmp_path: Path) -> No
             answered = len([e for e in events if isinstance(e.body, MessagePosted)]) + 1
             ann.messages.send(text)
             await ear.until(
-                lambda: sum(e.answer is not None for e in ann.state.exchanges.values()) == answered  # noqa: B023 - awaited within the turn
+                lambda: sum(e.answer is not None for e in ann.state.threads.values()) == answered  # noqa: B023 - awaited within the turn
             )
             await ann.leave()
             events = live.sink.events
@@ -327,9 +321,9 @@ async def test_a_blank_answer_harms_nobody(tmp_path: Path, text: str) -> None:
         ben, other = await live.joined("ben", loader(tmp_path / "b", run=blank))
         await other.until(lambda: ben.engine.status.state is EngineState.READY)
         ben.messages.send("say nothing")
-        await ear.until(lambda: any(e.phase is Phase.FAILED for e in ann.state.exchanges.values()))
+        await ear.until(lambda: any(e.phase is Phase.FAILED for e in ann.state.threads.values()))
         ann.messages.send("and you?")
-        await ear.until(lambda: any(e.answer for e in ann.state.exchanges.values()))
+        await ear.until(lambda: any(e.answer for e in ann.state.threads.values()))
         assert ann.connection.state is ConnectionState.ONLINE
 
 
@@ -349,10 +343,10 @@ async def test_every_message_that_came_while_the_engine_was_loading_is_handled(
         for guest in guests:
             for number in range(15):
                 guest.messages.send(f"{guest.name} {number}")
-        await ear.until(lambda: len(ann.state.exchanges) == 225)
+        await ear.until(lambda: len(ann.state.threads) == 225)
         ready.set()
         await ear.until(lambda: not ann.state.running)
-        assert {e.phase for e in ann.state.exchanges.values()} == {Phase.IGNORED}
+        assert {e.phase for e in ann.state.threads.values()} == {Phase.IGNORED}
 
 
 async def test_a_call_that_nobody_can_see_is_denied_and_the_agent_goes_on(tmp_path: Path) -> None:
@@ -367,12 +361,12 @@ async def test_a_call_that_nobody_can_see_is_denied_and_the_agent_goes_on(tmp_pa
     async with opened() as live:
         ann, ear = await live.joined("ann", loader(tmp_path, run=shy))
         ann.messages.send("go")
-        await ear.until(lambda: any(e.answer for e in ann.state.exchanges.values()))
-        (exchange,) = ann.state.exchanges.values()
-        assert exchange.answer is not None
-        assert exchange.answer.text.startswith("False: its arguments")
-        (proposal,) = ann.state.proposals.values()
-        assert (proposal.outcome, proposal.unasked) == ("expired", True)
+        await ear.until(lambda: any(e.answer for e in ann.state.threads.values()))
+        (thread,) = ann.state.threads.values()
+        assert thread.answer is not None
+        assert thread.answer.text.startswith("False: its arguments")
+        (call,) = ann.state.calls.values()
+        assert (call.outcome, call.unasked) == ("expired", True)
         assert ann.state.pending_for("ann") == []
 
 
@@ -446,7 +440,7 @@ async def test_a_grant_ends_when_whoever_it_is_for_leaves(tmp_path: Path) -> Non
         ann.approvals.answer(
             ann.state.pending_for("ann")[0].id, Answer(allow=True, scope="session", covers="*")
         )
-        await ear.until(lambda: ann.state.exchanges and not ann.state.running)
+        await ear.until(lambda: ann.state.threads and not ann.state.running)
         await ben.leave()
         again, _ = await live.joined("ben", None)
         again.messages.send("two")

@@ -16,7 +16,7 @@ HANA = Identity.generate()
 PIN = "p" * 43
 
 
-def deed(**changes: object) -> HostRecord:
+def host_record(**changes: object) -> HostRecord:
     signed = sign_host_record(
         HANA,
         room="garden",
@@ -29,7 +29,7 @@ def deed(**changes: object) -> HostRecord:
 
 
 def test_a_signed_deed_is_valid_also_after_a_trip_over_the_wire() -> None:
-    data = msgspec.json.encode(deed())
+    data = msgspec.json.encode(host_record())
     assert is_valid(msgspec.json.decode(data, type=HostRecord))
 
 
@@ -49,8 +49,8 @@ def test_a_signed_deed_is_valid_also_after_a_trip_over_the_wire() -> None:
     ],
 )
 def test_nothing_in_it_can_be_changed(change: dict[str, object]) -> None:
-    assert is_valid(deed())
-    assert not is_valid(deed(**change))
+    assert is_valid(host_record())
+    assert not is_valid(host_record(**change))
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_nothing_in_it_can_be_changed(change: dict[str, object]) -> None:
     ],
 )
 def test_what_goes_beyond_the_limits_is_not_valid_though_signed(change: dict[str, object]) -> None:
-    unsigned = deed(**change)
+    unsigned = host_record(**change)
     parts = {name: getattr(unsigned, name) for name in ("room", "host", "pin", "addresses", "at")}
     signed = sign_host_record(HANA, **parts)
     if len(unsigned.addresses) <= ADDRESSES:

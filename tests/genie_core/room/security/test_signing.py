@@ -245,12 +245,12 @@ async def test_an_engine_does_not_act_on_what_its_owner_did_not_write(tmp_path: 
         await ear.until(lambda: ben.engine.status.state is EngineState.READY)
         device = next(iter(ben.state.people["ben"].terminals))
         forged = lie(live, "ben", MessagePosted("forged", "all of it", "ben", device=device))
-        await ear.until(lambda: forged in ben.state.exchanges and not ben.state.running)
-        failed = ben.state.exchanges[forged].error
+        await ear.until(lambda: forged in ben.state.threads and not ben.state.running)
+        failed = ben.state.threads[forged].error
         assert failed is not None
         assert "ben did not" in failed.error
         assert any("ben did not" in line for line in ear.notices)
-        assert not ben.state.proposals
+        assert not ben.state.calls
 
 
 async def test_what_the_owner_wrote_counts_once(tmp_path: Path) -> None:
@@ -258,11 +258,11 @@ async def test_what_the_owner_wrote_counts_once(tmp_path: Path) -> None:
         await live.joined("ann", None)
         ben, ear = await live.joined("ben", loader(tmp_path))
         ben.messages.send("once")
-        await ear.until(lambda: [e for e in ben.state.exchanges.values() if e.answer])
-        (first,) = ben.state.exchanges.values()
+        await ear.until(lambda: [e for e in ben.state.threads.values() if e.answer])
+        (first,) = ben.state.threads.values()
         again = lie(live, "ben", first.said)
-        await ear.until(lambda: again in ben.state.exchanges and not ben.state.running)
-        failed = ben.state.exchanges[again].error
+        await ear.until(lambda: again in ben.state.threads and not ben.state.running)
+        failed = ben.state.threads[again].error
         assert failed is not None
         assert "wrote this again" in failed.error
 
@@ -275,9 +275,9 @@ async def test_a_members_engine_serves_nobody_else(tmp_path: Path) -> None:
         device = next(iter(ben.state.people["ben"].terminals))
         lie(live, "", HostStarted("ben"))
         forged = lie(live, "cleo", MessagePosted("1", "all of it", "ben", device=device))
-        await ear.until(lambda: forged in ben.state.exchanges and not ben.state.running)
-        assert not ben.state.proposals
-        assert ben.state.exchanges[forged].error is not None
+        await ear.until(lambda: forged in ben.state.threads and not ben.state.running)
+        assert not ben.state.calls
+        assert ben.state.threads[forged].error is not None
 
 
 async def test_a_host_can_not_answer_for_somebody_else(tmp_path: Path) -> None:
@@ -296,7 +296,7 @@ async def test_a_host_can_not_answer_for_somebody_else(tmp_path: Path) -> None:
         assert ben.state.pending_for("ben") == [waiting]
         assert ben.approvals.answer(waiting.id, Answer(allow=False))
         await ear.until(lambda: not ben.state.running)
-        assert [e.answer.text for e in ben.state.exchanges.values() if e.answer] == ["kept it"]
+        assert [e.answer.text for e in ben.state.threads.values() if e.answer] == ["kept it"]
 
 
 async def test_a_card_shows_what_would_run_whatever_the_host_shows(tmp_path: Path) -> None:
@@ -323,25 +323,25 @@ async def test_old_words_are_no_new_ones(tmp_path: Path) -> None:
         await live.joined("ann", None)
         ben, ear = await live.joined("ben", loader(tmp_path / "then"))
         ben.messages.send("pay the bill")
-        await ear.until(lambda: [e for e in ben.state.exchanges.values() if e.answer])
-        (old,) = ben.state.exchanges.values()
+        await ear.until(lambda: [e for e in ben.state.threads.values() if e.answer])
+        (old,) = ben.state.threads.values()
     async with opened() as live:  # the same room, whose host has started a new log
         await live.joined("ann", None)
         ben, ear = await live.joined("ben", loader(tmp_path / "now"), device="d")
         await ear.until(lambda: ben.engine.status.state is EngineState.READY)
         again = lie(live, "ben", msgspec.structs.replace(old.said, device="d"))
-        await ear.until(lambda: again in ben.state.exchanges and not ben.state.running)
-        assert ben.state.exchanges[again].error is not None
-        assert ben.state.exchanges[again].decision is None
+        await ear.until(lambda: again in ben.state.threads and not ben.state.running)
+        assert ben.state.threads[again].error is not None
+        assert ben.state.threads[again].decision is None
         assert any("or the host repeats an old message" in line for line in ear.notices)
         now = next(iter(ben.state.people["ben"].terminals.values())).visit
         meant = msgspec.structs.replace(
             old.said, id="other", device="d", visits=(*old.said.visits, now)
         )
         again = lie(live, "ben", meant)
-        await ear.until(lambda: again in ben.state.exchanges and not ben.state.running)
+        await ear.until(lambda: again in ben.state.threads and not ben.state.running)
         assert any("but ben did not" in line for line in ear.notices)
-        assert ben.state.exchanges[again].decision is None
+        assert ben.state.threads[again].decision is None
 
 
 @pytest.mark.parametrize("there", [-DAY, -MINUTES, 0.0, MINUTES, DAY])
@@ -355,7 +355,7 @@ async def test_what_was_typed_at_another_terminal_since_is_handled_whatever_the_
         await ear.until(lambda: ben.engine.status.state is EngineState.READY)
         other, _ = await live.joined("ben", None, device="two", clock=off_by(there))
         other.messages.send("from there")
-        await ear.until(lambda: [e for e in ben.state.exchanges.values() if e.answer])
+        await ear.until(lambda: [e for e in ben.state.threads.values() if e.answer])
 
 
 @pytest.mark.parametrize("own", [True, False])
@@ -370,8 +370,8 @@ async def test_a_call_that_the_engine_never_asked_for_is_not_gone_on_from(
             ben.messages.send("hello")
         else:
             lie(live, "ann", MessagePosted("x", "all of it", "ben", device="d"))
-        await ear.until(lambda: ben.state.exchanges and not ben.state.running)
-        (message,) = ben.state.exchanges
+        await ear.until(lambda: ben.state.threads and not ben.state.running)
+        (message,) = ben.state.threads
         lie(live, "ben", DecisionMade(message, "delegate", query="what the host wants"))
         lie(live, "ben", ApprovalRequested(message, "a", "agent", "read", {"path": "harmless"}))
         lie(live, "ben", ApprovalResolved(message, "a", "parked"))
@@ -396,10 +396,10 @@ async def test_a_call_that_a_member_left_open_can_be_allowed_when_they_return(
         )
         (parked,) = ben.state.parked_for("ben")
         assert ben.approvals.answer(parked.id, Answer(allow=True))
-        await ear.until(lambda: [e for e in ben.state.exchanges.values() if e.answer])
-        (exchange,) = ben.state.exchanges.values()
-        assert exchange.answer is not None
-        assert exchange.answer.text == "deleted notes.txt"
+        await ear.until(lambda: [e for e in ben.state.threads.values() if e.answer])
+        (thread,) = ben.state.threads.values()
+        assert thread.answer is not None
+        assert thread.answer.text == "deleted notes.txt"
 
 
 async def test_an_engine_hears_nothing_that_its_owner_and_their_agents_did_not_say(
@@ -457,8 +457,8 @@ async def test_a_call_is_allowed_elsewhere_only_if_it_is_the_one_that_was_shown_
         await far.until(lambda: other.state.pending_for("ben"))
         (waiting,) = other.state.pending_for("ben")
         assert other.approvals.answer(waiting.id, Answer(allow=True))
-        await far.until(lambda: [e for e in other.state.exchanges.values() if e.answer][1:])
-        assert [e.answer.text for e in other.state.exchanges.values() if e.answer] == [
+        await far.until(lambda: [e for e in other.state.threads.values() if e.answer][1:])
+        assert [e.answer.text for e in other.state.threads.values() if e.answer] == [
             "kept it",
             "deleted notes.txt",
         ]

@@ -149,7 +149,7 @@ def test_no_engine_acts_on_an_agents_message() -> None:
     assert room.bodies(MessagePosted)[-1].handler == "hana"
     seq = room.say(agent(room), id_="2")
     assert room.bodies(MessagePosted)[-1].handler == ""
-    thread = room.room.state.exchanges[seq]
+    thread = room.room.state.threads[seq]
     assert (thread.phase, thread.by_agent) == (Phase.UNHANDLED, True)
     refused = only_refusal(room.tell(host, Publish("1", DecisionMade(seq, "ignore"))))
     assert refused.code == "not_responsible"

@@ -81,9 +81,9 @@ class Founded(Bench):
         return [type(link.event.body) for link in self.room.state.links]
 
 
-def signed(meeting: Founded, exchange: MessageThread, body: T, by: str = "alice") -> T:
+def signed(meeting: Founded, thread: MessageThread, body: T, by: str = "alice") -> T:
     """A change as its author signs it now."""
-    return sign(identity(by), meeting.id, body, exchange.about(body, by))
+    return sign(identity(by), meeting.id, body, thread.about(body, by))
 
 
 @pytest.fixture
@@ -107,11 +107,11 @@ def test_whoever_reads_the_log_finds_nothing_wrong(meeting: Founded) -> None:
 
 def test_host_refuses_a_repeated_entry_of_a_member(meeting: Founded) -> None:
     meeting.send(meeting.alice, meeting.says("one"))
-    (exchange,) = meeting.room.state.exchanges.values()
-    like = ChangeMessage(signed(meeting, exchange, ReactionChanged(exchange.seq, "👍")))
+    (thread,) = meeting.room.state.threads.values()
+    like = ChangeMessage(signed(meeting, thread, ReactionChanged(thread.seq, "👍")))
     meeting.send(meeting.alice, like)
-    off = ReactionChanged(exchange.seq, "👍", on=False)
-    meeting.send(meeting.alice, ChangeMessage(signed(meeting, exchange, off)))
+    off = ReactionChanged(thread.seq, "👍", on=False)
+    meeting.send(meeting.alice, ChangeMessage(signed(meeting, thread, off)))
     prefers = sign(identity("alice"), meeting.id, PreferencesChanged("short"), "")
     prefer = SetPreferences("short", prefers.previous, prefers.signature)
     other = sign(identity("alice"), meeting.id, PreferencesChanged("long"), "")
@@ -189,7 +189,7 @@ def test_a_step_of_an_engine_that_its_owner_did_not_sign_is_refused(meeting: Fou
     step = DecisionMade(message, "ignore", "not for me")
     refusal = only_refusal(meeting.tell(meeting.alice, Publish("1", step)))
     assert refusal.code == "unproven"
-    said = meeting.room.state.exchanges[message].said
+    said = meeting.room.state.threads[message].said
     step = sign(identity("alice"), meeting.id, step, said.signature)
     assert refusals(meeting.tell(meeting.alice, Publish("2", step))) == []
     assert meeting.bodies(DecisionMade) == [step]
@@ -217,7 +217,7 @@ def test_preferences_are_recorded_with_their_signature(meeting: Founded) -> None
 
 def test_a_change_is_signed_for_the_message_it_changes(meeting: Founded) -> None:
     meeting.send(meeting.alice, meeting.says("one"), meeting.says("two"))
-    one, two = meeting.room.state.exchanges.values()
+    one, two = meeting.room.state.threads.values()
     about_two = signed(meeting, two, MessageEdited(two.seq, "other"))
     moved = replace(about_two, message=one.seq)
     for body in (MessageEdited(one.seq, "other"), moved):
@@ -229,19 +229,19 @@ def test_a_change_is_signed_for_the_message_it_changes(meeting: Founded) -> None
 
 def test_the_refusal_of_an_edit_that_crosses_another_names_it(meeting: Founded) -> None:
     meeting.send(meeting.alice, meeting.says("one"))
-    (exchange,) = meeting.room.state.exchanges.values()
-    edits = [signed(meeting, exchange, MessageEdited(exchange.seq, text)) for text in "ab"]
+    (thread,) = meeting.room.state.threads.values()
+    edits = [signed(meeting, thread, MessageEdited(thread.seq, text)) for text in "ab"]
     meeting.send(meeting.alice, ChangeMessage(edits[0], "first"))
     refusal = only_refusal(meeting.tell(meeting.alice, ChangeMessage(edits[1], "second")))
     assert (refusal.code, refusal.ref, refusal.text) == ("unproven", "second", CROSSED)
-    assert exchange.text == "a"
+    assert thread.text == "a"
 
 
 def test_a_host_can_not_let_a_member_change_the_message_of_another() -> None:
     log = founded("bob")
     said = log.add("bob", MessagePosted("m", "hello"))
     edited = log.add("ann", MessageEdited(said.seq, "goodbye"))
-    assert log.state.exchanges[said.seq].text == "hello"
+    assert log.state.threads[said.seq].text == "hello"
     assert log.state.doubt_of(edited.seq) == NOT_AUTHOR
 
 
@@ -249,15 +249,15 @@ def test_changes_are_recovered_from_another_log() -> None:
     first = Founded()
     past = list(first.written)
     first.send(first.alice, first.says("teh plan"))
-    (exchange,) = first.room.state.exchanges.values()
-    change = MessageEdited(exchange.seq, "the plan")
-    first.send(first.alice, ChangeMessage(signed(first, exchange, change)))
+    (thread,) = first.room.state.threads.values()
+    change = MessageEdited(thread.seq, "the plan")
+    first.send(first.alice, ChangeMessage(signed(first, thread, change)))
     lost = first.written[len(past) :]
     again = Bench(past, founded=True)
     alice = again.joined("alice", engine=True)
     answers = answers_in(again.tell(alice, RecoverEvents(tuple(lost))))
     assert answers == [EventsRecovered(lost[-1].seq)]
-    (recovered,) = again.room.state.exchanges.values()
+    (recovered,) = again.room.state.threads.values()
     assert (recovered.text, recovered.said.text) == ("the plan", "teh plan")
 
 
@@ -265,20 +265,20 @@ def test_changes_of_a_log_that_went_on_are_recovered_once() -> None:
     first = Founded()
     past = list(first.written)
     first.send(first.alice, first.says("one"))
-    (exchange,) = first.room.state.exchanges.values()
+    (thread,) = first.room.state.threads.values()
     for body in (
-        MessageEdited(exchange.seq, "two"),
-        MessageEdited(exchange.seq, "three"),
-        ReactionChanged(exchange.seq, "👍"),
-        ReactionChanged(exchange.seq, "👍", on=False),
+        MessageEdited(thread.seq, "two"),
+        MessageEdited(thread.seq, "three"),
+        ReactionChanged(thread.seq, "👍"),
+        ReactionChanged(thread.seq, "👍", on=False),
     ):
-        first.send(first.alice, ChangeMessage(signed(first, exchange, body)))
+        first.send(first.alice, ChangeMessage(signed(first, thread, body)))
     lost = RecoverEvents(tuple(first.written[len(past) :]))
     again = Bench(past, founded=True)
     alice = again.joined("alice", engine=True)
     for _ in range(2):
         assert answers_in(again.tell(alice, lost)) == [EventsRecovered(lost.events[-1].seq)]
-    (recovered,) = again.room.state.exchanges.values()
+    (recovered,) = again.room.state.threads.values()
     assert (recovered.text, recovered.reactions) == ("three", {})
     assert len(again.bodies(RecoveredEvent)) == len(lost.events)
 
@@ -296,14 +296,14 @@ def test_a_member_can_not_bring_back_an_earlier_change(
 ) -> None:
     eve = meeting.joined("eve")
     meeting.send(meeting.alice, meeting.says("deploy?"))
-    (exchange,) = meeting.room.state.exchanges.values()
-    for body in make(exchange.seq):
-        meeting.send(meeting.alice, ChangeMessage(signed(meeting, exchange, body)))
-    before = exchange.text, dict(exchange.reactions), meeting.room.state.head
+    (thread,) = meeting.room.state.threads.values()
+    for body in make(thread.seq):
+        meeting.send(meeting.alice, ChangeMessage(signed(meeting, thread, body)))
+    before = thread.text, dict(thread.reactions), meeting.room.state.head
     for event in list(meeting.written):
         if isinstance(event.body, ChangeBody):
             meeting.tell(eve, RecoverEvents((replace(event, seq=7_000 + event.seq),)))
-    assert (exchange.text, exchange.reactions, meeting.room.state.head) == before
+    assert (thread.text, thread.reactions, meeting.room.state.head) == before
 
 
 @pytest.mark.parametrize("measure", ["ban", "mute", "role"])
@@ -312,14 +312,14 @@ def test_who_may_not_write_changes_nothing_through_another_member(
 ) -> None:
     eve = meeting.joined("eve")
     meeting.send(meeting.alice, meeting.says("hello"))
-    (exchange,) = meeting.room.state.exchanges.values()
+    (thread,) = meeting.room.state.threads.values()
     meeting.send(meeting.hana, Moderate(measure, "alice", "observer"))
-    abuse = signed(meeting, exchange, MessageEdited(exchange.seq, "abuse"))
-    edit = Event(9_000, exchange.at, "alice", abuse)
+    abuse = signed(meeting, thread, MessageEdited(thread.seq, "abuse"))
+    edit = Event(9_000, thread.at, "alice", abuse)
     assert answers_in(meeting.tell(eve, RecoverEvents((edit,)))) == [
         EventsRecovered(9_000, unproven=1)
     ]
-    assert exchange.text == "hello"
+    assert thread.text == "hello"
 
 
 def test_of_another_log_only_what_was_signed_is_taken() -> None:
@@ -332,7 +332,7 @@ def test_of_another_log_only_what_was_signed_is_taken() -> None:
     alice = again.joined("alice", engine=True)
     answers = answers_in(again.tell(alice, RecoverEvents((signed, forged))))
     assert answers == [EventsRecovered(forged.seq, unproven=1)]
-    texts = [each.said.text for each in again.room.state.exchanges.values()]
+    texts = [each.said.text for each in again.room.state.threads.values()]
     assert texts == ["only alice knows"]
 
 

@@ -97,10 +97,10 @@ def desk() -> Desk:
 def test_an_author_edits_and_deletes_their_message(desk: Desk) -> None:
     seq = desk.say(desk.bob, "teh plan", "1")
     desk.send(desk.bob, ChangeMessage(MessageEdited(seq, "the plan")))
-    exchange = desk.room.state.exchanges[seq]
-    assert (exchange.text, exchange.said.text) == ("the plan", "teh plan")
+    thread = desk.room.state.threads[seq]
+    assert (thread.text, thread.said.text) == ("the plan", "teh plan")
     desk.send(desk.bob, ChangeMessage(MessageDeleted(seq)))
-    assert (exchange.text, exchange.is_deleted) == ("", True)
+    assert (thread.text, thread.is_deleted) == ("", True)
     assert desk.room.state.amended == {seq: desk.room.state.head}
     refusal = only_refusal(desk.tell(desk.bob, ChangeMessage(MessageEdited(seq, "again"))))
     assert refusal.code == "not_allowed"
@@ -112,7 +112,7 @@ def test_no_one_else_does(desk: Desk, change: ChangeBody) -> None:
     for peer in (desk.two, desk.one):
         refusal = only_refusal(desk.tell(peer, ChangeMessage(replace(change, message=seq))))
         assert refusal.code == "not_allowed"
-    assert desk.room.state.exchanges[seq].text == "hello"
+    assert desk.room.state.threads[seq].text == "hello"
 
 
 @pytest.mark.parametrize(
@@ -145,10 +145,10 @@ def test_reactions_come_once_and_go(desk: Desk) -> None:
     like = ReactionChanged(seq, "👍")
     desk.send(desk.one, ChangeMessage(like), ChangeMessage(like))
     desk.send(desk.bob, ChangeMessage(like))
-    assert desk.room.state.exchanges[seq].reactions == {"👍": ["alice", "bob"]}
+    assert desk.room.state.threads[seq].reactions == {"👍": ["alice", "bob"]}
     desk.send(desk.one, ChangeMessage(replace(like, on=False)))
     desk.send(desk.bob, ChangeMessage(replace(like, on=False)))
-    assert desk.room.state.exchanges[seq].reactions == {}
+    assert desk.room.state.threads[seq].reactions == {}
     assert len(desk.bodies(ReactionChanged)) == 4
 
 
@@ -171,7 +171,7 @@ def test_a_muted_member_changes_nothing(desk: Desk) -> None:
 def test_a_reply_repeats_what_it_replies_to(desk: Desk) -> None:
     seq = desk.say(desk.one, "when?", "1")
     desk.send(desk.bob, PostMessage("2", "at noon", reply_to=seq))
-    (said,) = [each for each in desk.room.state.exchanges.values() if each.author == "bob"]
+    (said,) = [each for each in desk.room.state.threads.values() if each.author == "bob"]
     assert desk.room.state.reply_of(said) == Reply("alice", "when?")
     refusal = only_refusal(desk.tell(desk.bob, PostMessage("3", "so", reply_to=10_000)))
     assert (refusal.code, refusal.ref) == ("unknown_message", "3")

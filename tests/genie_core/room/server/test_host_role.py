@@ -69,7 +69,7 @@ class Meeting(Bench):
     def __init__(self, *, ask: bool = False, limits: Limits = ROOMY) -> None:
         self.passes, self.asks = InviteTokens(), ask
         super().__init__(passes=self.passes, ask=ask, limits=limits, founded=True)
-        self.room.deed = deed(self, "hana")
+        self.room.host_record = host_record(self, "hana")
         self.hana = host_of(self)
         self.bob, self.dora, self.alice, self.eve = map(
             self.let_in, ("bob", "dora", "alice", "eve")
@@ -104,7 +104,7 @@ def host_of(bench: Bench) -> Peer:
     return bench.connect(bench.signed_by(hello, identity("hana")))
 
 
-def deed(bench: Bench, name: str) -> HostRecord:
+def host_record(bench: Bench, name: str) -> HostRecord:
     return sign_host_record(
         identity(name),
         room=bench.id,
@@ -225,10 +225,10 @@ def test_what_is_the_hosts_alone(meeting: Meeting, frame: ClientFrame) -> None:
 def test_the_role_is_not_for_hosting(meeting: Meeting) -> None:
     refusal = only_refusal(meeting.tell(meeting.hana, OfferHosting("bob")))
     assert "/role bob member" in refusal.text
-    only_refusal(meeting.tell(meeting.bob, AcceptHosting(deed(meeting, "bob"))))
+    only_refusal(meeting.tell(meeting.bob, AcceptHosting(host_record(meeting, "bob"))))
     meeting.act(OfferHosting("alice"))
     meeting.act(Moderate("role", "alice", "host"))  # which takes the offer back
-    only_refusal(meeting.tell(meeting.alice, AcceptHosting(deed(meeting, "alice"))))
+    only_refusal(meeting.tell(meeting.alice, AcceptHosting(host_record(meeting, "alice"))))
     assert meeting.room.state.members.entitled(identity("bob").key) is None
     assert meeting.room.state.members.entitled(identity("eve").key) == "eve"
 
@@ -504,7 +504,7 @@ def test_the_name_of_the_host_is_not_to_be_had_with_any_invite(meeting: Meeting)
 
 
 def test_a_room_without_an_address_has_no_invites(meeting: Meeting) -> None:
-    meeting.room.deed = None
+    meeting.room.host_record = None
     assert only_refusal(meeting.tell(meeting.bob, IssueInvite())).code == "out_of_state"
 
 

@@ -70,7 +70,7 @@ def meeting() -> Meeting:
     return Meeting()
 
 
-def deed(name: str, *, by: str = "", room: str = "r1", host: str = "") -> HostRecord:
+def host_record(name: str, *, by: str = "", room: str = "r1", host: str = "") -> HostRecord:
     return sign_host_record(
         identity(by or name),
         room=room,
@@ -297,7 +297,7 @@ def test_a_room_is_handed_over_to_whoever_is_willing(meeting: Meeting) -> None:
     meeting.send(meeting.hana, OfferHosting("Alice"))
     for peer in (meeting.alice, second):
         assert answers_in(meeting.pull(peer)) == [HostingOffered("hana")]
-    will = deed("alice")
+    will = host_record("alice")
     meeting.pull(meeting.hana)
     meeting.send(second, AcceptHosting(will))
     assert meeting.pull(meeting.hana) == [HostingAccepted("alice", will)]
@@ -306,7 +306,7 @@ def test_a_room_is_handed_over_to_whoever_is_willing(meeting: Meeting) -> None:
     assert meeting.bodies()[-1] == RoomSuspended("alice hosts", "alice", will)
     heir = meeting.room.state.heir
     assert heir is not None
-    assert heir.deed == will
+    assert heir.host_record == will
 
 
 def test_a_room_is_not_handed_over_without_a_word(meeting: Meeting) -> None:
@@ -334,21 +334,27 @@ def test_who_has_no_key_can_not_be_asked_to_host(meeting: Meeting) -> None:
 
 
 def test_nobody_accepts_who_was_not_asked(meeting: Meeting) -> None:
-    assert only_refusal(meeting.tell(meeting.bob, AcceptHosting(deed("bob")))).code == "not_allowed"
+    assert (
+        only_refusal(meeting.tell(meeting.bob, AcceptHosting(host_record("bob")))).code
+        == "not_allowed"
+    )
     meeting.send(meeting.hana, OfferHosting("alice"))
-    assert only_refusal(meeting.tell(meeting.bob, AcceptHosting(deed("bob")))).code == "not_allowed"
-    meeting.send(meeting.alice, AcceptHosting(deed("alice")))
-    again = meeting.tell(meeting.alice, AcceptHosting(deed("alice")))
+    assert (
+        only_refusal(meeting.tell(meeting.bob, AcceptHosting(host_record("bob")))).code
+        == "not_allowed"
+    )
+    meeting.send(meeting.alice, AcceptHosting(host_record("alice")))
+    again = meeting.tell(meeting.alice, AcceptHosting(host_record("alice")))
     assert only_refusal(again).code == "not_allowed"
 
 
 @pytest.mark.parametrize(
     ("wrong", "code"),
     [
-        (deed("bob"), "unproven"),
-        (deed("alice", by="bob"), "unproven"),
-        (deed("alice", host="hana"), "unproven"),
-        (deed("alice", room="another"), "wrong_room"),
+        (host_record("bob"), "unproven"),
+        (host_record("alice", by="bob"), "unproven"),
+        (host_record("alice", host="hana"), "unproven"),
+        (host_record("alice", room="another"), "wrong_room"),
         (HostRecord("r1", "alice", identity("alice").key, PIN, signature=b"s" * 64), "unproven"),
         (HostRecord("\ud800", "alice", identity("alice").key, PIN), "unproven"),
     ],
@@ -365,7 +371,7 @@ def test_a_deed_must_be_the_own_and_for_this_room(
 @pytest.mark.parametrize("measure", ["kick", "ban"])
 def test_who_is_put_out_does_not_host_next(meeting: Meeting, measure: Measure) -> None:
     meeting.send(meeting.hana, OfferHosting("alice"))
-    meeting.send(meeting.alice, AcceptHosting(deed("alice")))
+    meeting.send(meeting.alice, AcceptHosting(host_record("alice")))
     meeting.act(measure, "alice")
     meeting.room.suspend("", meeting.now)
     assert meeting.room.state.heir is None
@@ -380,7 +386,7 @@ def test_who_may_no_longer_host_accepts_no_earlier_offer(
     meeting.send(meeting.hana, OfferHosting("alice"))
     meeting.act(measure, "alice", role)
     meeting.pull(meeting.hana)
-    meeting.send(meeting.alice, AcceptHosting(deed("alice")))
+    meeting.send(meeting.alice, AcceptHosting(host_record("alice")))
     assert answers_in(meeting.pull(meeting.hana)) == []
     meeting.room.suspend("", meeting.now)
     assert meeting.room.state.heir is None
@@ -394,10 +400,10 @@ def test_an_offer_or_its_acceptance_is_withdrawn_by_a_measure(meeting: Meeting, 
     meeting.send(meeting.hana, OfferHosting("alice"))
     for measure, role in measures:
         meeting.act(measure, "alice", role)
-    refusal = only_refusal(meeting.tell(meeting.alice, AcceptHosting(deed("alice"))))
+    refusal = only_refusal(meeting.tell(meeting.alice, AcceptHosting(host_record("alice"))))
     assert refusal.code == "not_allowed"
     meeting.send(meeting.hana, OfferHosting("alice"))
-    assert refusals(meeting.tell(meeting.alice, AcceptHosting(deed("alice")))) == []
+    assert refusals(meeting.tell(meeting.alice, AcceptHosting(host_record("alice")))) == []
     meeting.act(measures[0][0], "alice", measures[0][1])
     meeting.room.suspend("", meeting.now)
     assert meeting.room.state.heir is None
@@ -407,7 +413,7 @@ def test_a_measure_against_another_leaves_the_offer_open(meeting: Meeting) -> No
     meeting.send(meeting.hana, OfferHosting("alice"))
     meeting.act("mute", "bob")
     meeting.act("role", "alice", "member")
-    assert refusals(meeting.tell(meeting.alice, AcceptHosting(deed("alice")))) == []
+    assert refusals(meeting.tell(meeting.alice, AcceptHosting(host_record("alice")))) == []
     meeting.room.suspend("", meeting.now)
     assert meeting.room.state.heir is not None
 
@@ -585,7 +591,7 @@ def test_host_frees_no_name_of_a_known_person(meeting: Meeting, case: str, why: 
 def test_free_in_a_log_keeps_the_head_of_the_order() -> None:
     """An heir who hosts can't give the name of the member to whom the room was handed to another."""
     log = founded("bob", "cleo")
-    log.add("", RoomSuspended("", "bob", log.deed_of("bob")))
+    log.add("", RoomSuspended("", "bob", log.host_record_of("bob")))
     log.hosts("cleo")
     log.add("cleo", MemberModerated("free", "bob"))
     assert log.state.doubts == {}

@@ -83,9 +83,9 @@ def test_what_the_new_host_lacks_is_appended_as_their_word(estate: Estate) -> No
     last = estate.bench.written[-2:]
     assert [event.by for event in last] == ["bob", "bob"]
     assert [event.body for event in last] == [RecoveredEvent(each) for each in estate.lost]
-    exchange = estate.state.exchanges[last[0].seq]
-    assert (exchange.author, exchange.voucher, exchange.phase) == ("bob", "bob", Phase.UNHANDLED)
-    assert exchange.at == estate.lost[0].at
+    thread = estate.state.threads[last[0].seq]
+    assert (thread.author, thread.recovered_from, thread.phase) == ("bob", "bob", Phase.UNHANDLED)
+    assert thread.at == estate.lost[0].at
     assert estate.state.running == {}
 
 
@@ -310,22 +310,22 @@ def test_a_recovered_answer_belongs_to_the_recovered_message(estate: Estate) -> 
     said, answer = estate.lost[0], estate.event(AnswerPosted(estate.late, "here"), seq=91)
     assert estate.late == said.seq
     estate.bequeath(said, answer)
-    (exchange,) = [each for each in estate.state.exchanges.values() if each.voucher]
-    assert exchange.answer == answer.body
-    assert (exchange.phase, exchange.answer_voucher) == (Phase.ANSWERED, "bob")
+    (thread,) = [each for each in estate.state.threads.values() if each.recovered_from]
+    assert thread.answer == answer.body
+    assert (thread.phase, thread.answer_recovered_from) == (Phase.ANSWERED, "bob")
 
 
 def test_a_recovered_answer_to_what_both_logs_have_says_who_vouches(estate: Estate) -> None:
     estate.bequeath(estate.event(AnswerPosted(estate.early, "here"), seq=91))
-    exchange = estate.state.exchanges[estate.early]
-    assert (exchange.voucher, exchange.answer_voucher) == ("", "bob")
-    assert exchange.answer == AnswerPosted(estate.early, "here")
+    thread = estate.state.threads[estate.early]
+    assert (thread.recovered_from, thread.answer_recovered_from) == ("", "bob")
+    assert thread.answer == AnswerPosted(estate.early, "here")
 
 
 def test_a_number_of_the_other_log_means_nothing_here(estate: Estate) -> None:
     new = estate.bench.say(estate.bench.joined("carol"), "new", "c1")
     estate.bequeath(estate.event(AnswerPosted(new, "to something else"), seq=new + 1))
-    assert estate.state.exchanges[new].answer is None
+    assert estate.state.threads[new].answer is None
     assert len(estate.recovered()) == 1
 
 
@@ -336,7 +336,7 @@ def test_a_run_that_goes_on_is_not_answered_by_the_past(estate: Estate) -> None:
     again = Bench(bench.written, host="alice", key=identity("alice").key)
     bob = again.joined("bob")
     again.send(bob, RecoverEvents((Event(99, 1.0, "hana", AnswerPosted(seq, "from nowhere")),)))
-    assert again.room.state.exchanges[seq].answer is None
+    assert again.room.state.threads[seq].answer is None
 
 
 def test_nobody_has_to_work_on_what_was_recovered(estate: Estate) -> None:
@@ -345,7 +345,7 @@ def test_nobody_has_to_work_on_what_was_recovered(estate: Estate) -> None:
     )
     estate.bequeath(said)
     seq = estate.state.head
-    assert estate.state.exchanges[seq].handler == ""
+    assert estate.state.threads[seq].handler == ""
     assert estate.state.objection(DecisionMade(seq, "ignore"), "alice") is not None
 
 
@@ -385,6 +385,6 @@ def test_whoever_runs_a_message_may_end_it_with_the_answer_it_had() -> None:
     again.send(again.joined("bob"), RecoverEvents((answered,)))
     assert seq in again.room.state.running  # bob's word does not end what hana runs
     again.send(again.joined("hana", engine=True), RecoverEvents((replace(answered, at=2.0),)))
-    exchange = again.room.state.exchanges[seq]
-    assert exchange.answer == answered.body
+    thread = again.room.state.threads[seq]
+    assert thread.answer == answered.body
     assert seq not in again.room.state.running

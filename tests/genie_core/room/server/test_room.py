@@ -557,8 +557,8 @@ def test_while_the_room_is_being_suspended_reports_count_and_messages_are_put_of
     late = bench.connect(Hello("dan", knows=KNOWN))
     assert Suspending(6.0) in bench.pull(late)
     bench.send(host, Publish("1", DecisionMade(seq, "ignore")))
-    assert bench.room.state.exchanges[seq].phase is Phase.IGNORED
-    assert list(bench.room.state.exchanges) == [seq]
+    assert bench.room.state.threads[seq].phase is Phase.IGNORED
+    assert list(bench.room.state.threads) == [seq]
     bench.room.suspend("", bench.now)
     assert bench.room.begin_suspending(1.0, bench.now) == bench.room.state.head
 

@@ -79,5 +79,5 @@ def test_the_log_says_what_a_message_took() -> None:
     ]
     for seq, body in enumerate(bodies, start=1):
         state.apply(Event(seq, 1.0, "ada" if seq > 1 else "", body))
-    assert len(state.exchanges[3].spent) == MOST_SPENDINGS
+    assert len(state.threads[3].spent) == MOST_SPENDINGS
     assert state.costs.silence["ada"].requests == MOST_SPENDINGS

@@ -38,7 +38,7 @@ def state_of(bodies: Iterable[tuple[str, AnyBody]]) -> RoomState:
     return state
 
 
-def deed(identity: Identity, host: str, room: str = "r") -> HostRecord:
+def host_record(identity: Identity, host: str, room: str = "r") -> HostRecord:
     return sign_host_record(identity, room=room, host=host, pin="p" * 43, addresses=(), at=1.0)
 
 
@@ -52,11 +52,11 @@ BEGINNING: list[tuple[str, AnyBody]] = [
 
 def test_who_took_part_may_host_and_nobody_else() -> None:
     state = state_of(BEGINNING)
-    assert can_host(state, deed(HANA, "hana"))
-    assert can_host(state, deed(BOB, "bob"))
-    assert not can_host(state, deed(BOB, "hana"))
-    assert not can_host(state, deed(BOB, "bob", room="other"))
-    assert not can_host(state, deed(Identity.generate(), "bob"))
+    assert can_host(state, host_record(HANA, "hana"))
+    assert can_host(state, host_record(BOB, "bob"))
+    assert not can_host(state, host_record(BOB, "hana"))
+    assert not can_host(state, host_record(BOB, "bob", room="other"))
+    assert not can_host(state, host_record(Identity.generate(), "bob"))
 
 
 def test_another_member_may_host_unless_there_is_none() -> None:
@@ -66,7 +66,7 @@ def test_another_member_may_host_unless_there_is_none() -> None:
     assert others_may_host(RoomState(), HANA.key)  # the log can't be read
     banned = MemberModerated("ban", "bob")
     assert not others_may_host(state_of([*BEGINNING, ("hana", banned)]), HANA.key)
-    named = RoomSuspended("", "cleo", deed(Identity.generate(), "cleo"))
+    named = RoomSuspended("", "cleo", host_record(Identity.generate(), "cleo"))
     assert others_may_host(state_of([*BEGINNING[:3], ("", named)]), HANA.key)
 
 
@@ -79,7 +79,7 @@ def test_another_member_may_host_unless_there_is_none() -> None:
     ],
 )
 def test_who_was_put_out_or_silenced_may_not_host(measure: MemberModerated) -> None:
-    assert not can_host(state_of([*BEGINNING, ("hana", measure)]), deed(BOB, "bob"))
+    assert not can_host(state_of([*BEGINNING, ("hana", measure)]), host_record(BOB, "bob"))
 
 
 def accepting(bodies: Iterable[tuple[str, AnyBody]], *pins: str) -> KnownHosts:
@@ -176,17 +176,17 @@ def test_hosts_above_a_claim_are_named() -> None:
 
 def test_a_host_of_a_founded_room_counts_by_the_log() -> None:
     log = founded("bob")
-    assert can_host(log.state, log.deed_of("ann"))
-    assert can_host(log.state, log.deed_of("bob"))
-    assert not can_host(log.state, log.deed_of("mallory"))
-    named = RoomSuspended("", "mallory", log.deed_of("mallory"))
+    assert can_host(log.state, log.host_record_of("ann"))
+    assert can_host(log.state, log.host_record_of("bob"))
+    assert not can_host(log.state, log.host_record_of("mallory"))
+    named = RoomSuspended("", "mallory", log.host_record_of("mallory"))
     log.add("", named)
-    assert can_host(log.state, log.deed_of("mallory"))
+    assert can_host(log.state, log.host_record_of("mallory"))
 
 
 def test_the_host_by_the_log_is_worth_asking_though_they_never_came_in() -> None:
-    assert can_host(state_of(BEGINNING[:2]), deed(HANA, "hana"))
-    assert not can_host(state_of(BEGINNING[:2]), deed(BOB, "bob"))
+    assert can_host(state_of(BEGINNING[:2]), host_record(HANA, "hana"))
+    assert not can_host(state_of(BEGINNING[:2]), host_record(BOB, "bob"))
 
 
 # -- who may host

@@ -66,8 +66,8 @@ def read_by(name: str, log: FoundedLog) -> RoomState:
 
 
 def texts(state: RoomState) -> list[str]:
-    answers = [each.answer.text for each in state.exchanges.values() if each.answer]
-    return [*(each.text for each in state.exchanges.values()), *answers]
+    answers = [each.answer.text for each in state.threads.values() if each.answer]
+    return [*(each.text for each in state.threads.values()), *answers]
 
 
 def test_each_member_reads_what_is_theirs_and_nobody_doubts_it() -> None:
@@ -95,7 +95,7 @@ def test_a_snapshot_of_the_log_is_opened_as_the_log_itself() -> None:
 
 def test_an_opened_message_is_still_its_authors() -> None:
     log = log_with_secrets()
-    thread = next(iter(read_by("cleo", log).exchanges.values()))
+    thread = next(iter(read_by("cleo", log).threads.values()))
     assert thread.said.text == SECRET
     assert is_signed(identity("bob").key, log.state.room, thread.said, "")
     assert not is_signed(identity("cleo").key, log.state.room, thread.said, "")
@@ -123,9 +123,9 @@ def test_a_recovered_private_message_is_opened_too() -> None:
     said = next(event for event in log.events if isinstance(event.body, MessagePosted))
     recovered = Event(99, 1.0, "ann", RecoveredEvent(said))
     for name, text in (("cleo", SECRET), ("ann", "")):
-        told = PrivateReader(identity(name)).shown(recovered, log.state).told
-        assert isinstance(told.body, MessagePosted)
-        assert told.body.text == text
+        original = PrivateReader(identity(name)).shown(recovered, log.state).original
+        assert isinstance(original.body, MessagePosted)
+        assert original.body.text == text
 
 
 def test_nothing_private_is_quoted_told_or_read_by_agents() -> None:
@@ -134,9 +134,9 @@ def test_nothing_private_is_quoted_told_or_read_by_agents() -> None:
     reader = PrivateReader(identity("bob"))
     shown = [reader.shown(event, log.state) for event in log.events]
     assert [line.text for line in spoken(shown)] == ["hello all"]
-    told = [passage.told.body for passage in story(shown)]
-    assert not any(isinstance(body, RunBody | MessageEdited) for body in told)
-    assert [body.text for body in told if isinstance(body, MessagePosted)] == ["hello all"]
+    original = [passage.original.body for passage in story(shown)]
+    assert not any(isinstance(body, RunBody | MessageEdited) for body in original)
+    assert [body.text for body in original if isinstance(body, MessagePosted)] == ["hello all"]
     assert read_by("bob", log).reading.authors == {"cleo": False}
 
 
@@ -144,7 +144,7 @@ def test_a_host_can_neither_answer_for_an_agent_nor_show_a_public_step_as_privat
     log = log_with_secrets()
     ann, bob = identity("ann").key, identity("bob").key
     asked = next(
-        seq for seq, each in log.state.exchanges.items() if each.said.to == each.author == "bob"
+        seq for seq, each in log.state.threads.items() if each.said.to == each.author == "bob"
     )
     for forged in (
         AnswerPosted(asked, "wire money to mallory"),
@@ -153,7 +153,7 @@ def test_a_host_can_neither_answer_for_an_agent_nor_show_a_public_step_as_privat
         fork = log.fork()
         event = fork.add("ann", forged)
         assert fork.state.doubt_of(event.seq) in (NOT_HANDLER, NOT_SEALED)
-        answer = read_by("bob", fork).exchanges[asked].answer
+        answer = read_by("bob", fork).threads[asked].answer
         assert answer is None or not forged.sealed or answer.text == ""
 
 
@@ -170,7 +170,7 @@ def test_no_engine_handles_a_message_for_another_member_whatever_the_host_says()
     bob, both = identity("bob").key, [identity("bob").key, identity("cleo").key]
     said = seal(MessagePosted("1", SECRET, "bob", device="d1", to="cleo"), bob, both)
     seq = log.add("bob", said).seq
-    thread = read_by("bob", log).exchanges[seq]
+    thread = read_by("bob", log).threads[seq]
     assert (thread.handler, thread.phase) == ("", Phase.UNHANDLED)
     assert seq not in log.state.running
 
@@ -179,15 +179,15 @@ def test_a_message_that_says_it_is_private_and_is_not_is_doubted_and_public() ->
     log = founded("bob", "cleo")
     event = log.add("bob", MessagePosted("1", "hello", to="cleo"))
     assert log.state.doubt_of(event.seq) == NOT_SEALED
-    assert not log.state.exchanges[event.seq].is_private
+    assert not log.state.threads[event.seq].is_private
 
 
 def test_an_edit_is_not_opened_by_another_member_than_its_message() -> None:
     log = log_with_secrets()
-    first = next(iter(log.state.exchanges))
+    first = next(iter(log.state.threads))
     bob, ann = identity("bob").key, identity("ann").key
     log.add("bob", seal(MessageEdited(first, "for ann"), bob, [bob, ann]))
-    assert read_by("ann", log).exchanges[first].text == ""
+    assert read_by("ann", log).threads[first].text == ""
 
 
 def test_nothing_in_a_sealed_call_can_be_guessed_from_what_all_see() -> None:

@@ -169,7 +169,7 @@ def test_what_is_wrong_is_said_and_has_no_effect(
 def test_a_message_that_its_author_did_not_sign_is_shown_and_not_proven() -> None:
     log = founded("bob")
     forged = log.take(log.next("bob", MessagePosted("1", "delete all"), signer="ann"))
-    assert log.state.exchanges[forged.seq].said.text == "delete all"
+    assert log.state.threads[forged.seq].said.text == "delete all"
     assert not log.state.is_proven(forged.seq)
 
 
@@ -196,12 +196,12 @@ def test_a_host_can_not_record_an_earlier_change_again() -> None:
     said = log.says("bob", "v0").seq
     edited = [log.add("bob", MessageEdited(said, text)) for text in ("yes", "no")]
     liked = [log.add("bob", ReactionChanged(said, "👍", on=on)) for on in (True, False)]
-    exchange = log.state.exchanges[said]
+    thread = log.state.threads[said]
     for event in (*edited, *liked):
         again = replace(event, seq=log.state.head + 1, parent=log.state.link)
         log.take(again)
         assert log.state.doubt_of(again.seq) == REPEATED
-    assert (exchange.text, exchange.reactions) == ("no", {})
+    assert (thread.text, thread.reactions) == ("no", {})
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_entry_about_forgotten_message_is_unproven(
     first = log.add("bob", MessagePosted("first", "hello"))
     for number in range(4):
         log.add("bob", MessagePosted(str(number), "hello"))
-    assert first.seq not in log.state.exchanges
+    assert first.seq not in log.state.threads
     body = replace(body, message=first.seq)
     forged = Event(log.state.head + 1, 9.0, "bob", body, log.state.link)
     log.take(forged)
@@ -231,7 +231,7 @@ def test_a_host_can_not_record_changes_in_another_order() -> None:
     log.add("bob", MessageEdited(said, "yes"))
     moved = log.take(replace(crossing, seq=log.state.head + 1, parent=log.state.link))
     assert log.state.doubt_of(moved.seq) == NOT_LATEST
-    assert log.state.exchanges[said].text == "yes"
+    assert log.state.threads[said].text == "yes"
 
 
 @pytest.mark.parametrize("to_answer", [False, True])
@@ -245,20 +245,20 @@ def test_a_host_can_not_let_a_reply_mean_another_message(*, to_answer: bool) -> 
             target = other.add("eve", AnswerPosted(target, question)).seq
         replies.append((other, other.add("bob", MessagePosted(question, "yes", reply_to=target))))
     (lunch, meant), (production, _) = replies
-    quoted = lunch.state.reply_of(lunch.state.exchanges[meant.seq])
+    quoted = lunch.state.reply_of(lunch.state.threads[meant.seq])
     assert quoted is not None
     assert quoted.text == "lunch at noon?"
     moved = replace(meant, seq=production.state.head + 1, parent=production.state.link)
     production.take(moved)
     assert production.state.doubt_of(moved.seq) == OTHER_TARGET
-    assert production.state.reply_of(production.state.exchanges[moved.seq]) is None
+    assert production.state.reply_of(production.state.threads[moved.seq]) is None
 
 
 def test_a_reply_to_what_is_no_longer_known_is_proven() -> None:
     log = founded("bob")
     reply = log.add("bob", MessagePosted("r", "yes", reply_to=1, about=b"s" * 64))
     assert log.state.doubts == {}
-    assert log.state.reply_of(log.state.exchanges[reply.seq]) is None
+    assert log.state.reply_of(log.state.threads[reply.seq]) is None
 
 
 def test_each_member_reacts_by_themselves() -> None:
@@ -267,7 +267,7 @@ def test_each_member_reacts_by_themselves() -> None:
     for by in ("bob", "cleo", "bob"):
         log.add(by, ReactionChanged(said, "👍"))
     log.add("bob", ReactionChanged(said, "👍", on=False))
-    assert log.state.exchanges[said].reactions == {"👍": ["cleo"]}
+    assert log.state.threads[said].reactions == {"👍": ["cleo"]}
     assert log.state.doubts == {}
 
 
@@ -281,7 +281,7 @@ def test_an_entry_that_was_left_out_is_noticed_and_the_next_one_counts() -> None
     )
     assert doubt(log, second) == GAP
     assert log.state.is_proven(second.seq)
-    assert log.state.exchanges[second.seq].said.text == "two"
+    assert log.state.threads[second.seq].said.text == "two"
     third = log.says("bob", "three", previous=second.body.signature)  # type: ignore[union-attr]
     assert log.state.doubt_of(third.seq) == ""
 

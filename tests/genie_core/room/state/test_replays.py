@@ -128,14 +128,14 @@ def again(state: RoomState, event: Event) -> Event:
 
 def wrapped(state: RoomState, event: Event) -> Event:
     """The entry as one that a member brings from another log."""
-    told = replace(event.told, seq=state.head + 500)
-    return Event(state.head + 1, state.head + 1.0, "ann", RecoveredEvent(told), state.link)
+    original = replace(event.original, seq=state.head + 500)
+    return Event(state.head + 1, state.head + 1.0, "ann", RecoveredEvent(original), state.link)
 
 
 @given(st.integers(0, 2**32), st.data())
 def test_an_entry_repeated_anywhere_is_marked(seed: int, data: st.DataObject) -> None:
     log = signed_history(Random(seed), 25)
-    signed = [each for each in log.events[1:] if getattr(each.told.body, "signature", b"")]
+    signed = [each for each in log.events[1:] if getattr(each.original.body, "signature", b"")]
     event = data.draw(st.sampled_from(signed))
     place = data.draw(st.integers(event.seq, log.state.head))
     log = FoundedLog(log.events[:place])

@@ -100,7 +100,7 @@ def test_a_message_passes_through_its_phases(bodies: list[RunBody], phase: Phase
     for body in bodies:
         assert log.state.objection(body, "hana") is None
         log.add("hana", body)
-    assert log.state.exchanges[5].phase is phase
+    assert log.state.threads[5].phase is phase
     still = phase in (Phase.DECIDING, Phase.WORKING, Phase.WAITING)
     assert (5 in log.state.running) == still
 
@@ -108,7 +108,7 @@ def test_a_message_passes_through_its_phases(bodies: list[RunBody], phase: Phase
 def test_a_message_without_a_handler_is_nobodys_work() -> None:
     log = Log()
     seq = log.add("bob", MessagePosted("1", "hello"))
-    assert log.state.exchanges[seq].phase is Phase.UNHANDLED
+    assert log.state.threads[seq].phase is Phase.UNHANDLED
     assert log.state.running == {}
     assert log.state.objection(DecisionMade(seq, "ignore"), "hana") is not None
 
@@ -138,18 +138,18 @@ def test_approvals_wait_are_parked_and_can_be_settled_later() -> None:
     log = Log()
     log.question()
     log.add("hana", DecisionMade(5, "delegate"), asked(5, "a"), asked(5, "b"))
-    assert [proposal.id for proposal in log.state.pending_for("hana")] == ["a", "b"]
+    assert [call.id for call in log.state.pending_for("hana")] == ["a", "b"]
     assert log.state.presence("hana") is Presence.WAITING
     log.add("hana", ApprovalResolved(5, "a", "approved"), ApprovalResolved(5, "b", "parked"))
     assert log.state.presence("hana") is Presence.THINKING
     log.add("hana", RunFailed(5, "lost", "gone"))
     assert log.state.presence("hana") is Presence.IDLE
-    assert [proposal.id for proposal in log.state.parked_for("hana")] == ["b"]
+    assert [call.id for call in log.state.parked_for("hana")] == ["b"]
     later = ApprovalResolved(5, "b", "denied", "too late")
     assert log.state.objection(later, "hana") is None
     log.add("hana", later)
     assert log.state.parked_for("hana") == []
-    assert log.state.proposals["b"].reason == "too late"
+    assert log.state.calls["b"].reason == "too late"
 
 
 def test_approvals_end_with_their_run() -> None:
@@ -157,7 +157,7 @@ def test_approvals_end_with_their_run() -> None:
     log.question()
     log.add("hana", DecisionMade(5, "delegate"), asked(5, "a"), RunCancelled(5))
     assert log.state.open == {}
-    assert log.state.proposals["a"].outcome == "expired"
+    assert log.state.calls["a"].outcome == "expired"
 
 
 def test_a_sound_log_never_speaks_of_the_unknown() -> None:
@@ -176,7 +176,7 @@ def test_after_damage_what_refers_to_the_lost_is_passed_over() -> None:
     log.add("bob", MessagePosted("2", "again?", "hana"))
     log.add("hana", ApprovalResolved(7, "lost as well", "approved"))
     assert log.state.unreadable == {5}
-    assert list(log.state.exchanges) == [7]
+    assert list(log.state.threads) == [7]
     assert log.state.head == 8
 
 
@@ -211,9 +211,9 @@ def test_a_run_is_elsewhere_only_while_its_terminal_is_there() -> None:
     for device in ("d1", "d2"):
         log.add("alice", MemberJoined("member", engine=True, device=device))
     seq = log.add("alice", MessagePosted("1", "q", "alice", device="d1"))
-    exchange = log.state.exchanges[seq]
-    assert log.state.is_elsewhere(exchange, "d2")
-    assert not log.state.is_elsewhere(exchange, "d1")
+    thread = log.state.threads[seq]
+    assert log.state.is_elsewhere(thread, "d2")
+    assert not log.state.is_elsewhere(thread, "d1")
     objection = log.state.objection(DecisionMade(seq, "ignore"), "alice", "d2")
     assert objection == f"message {seq} is handled at another terminal of alice"
     log.add("", MemberLeft("alice", device="d1"))
@@ -262,7 +262,7 @@ def test_withheld_calls_are_marked() -> None:
         DecisionMade(5, "delegate"),
         ApprovalRequested(5, "a", "agent", "rm", {}, withheld=True),
     )
-    assert log.state.proposals["a"].withheld
+    assert log.state.calls["a"].withheld
     log.add("hana", ArgumentSharingChanged(on=True))
     assert log.state.sharing
 
@@ -281,10 +281,10 @@ def test_a_real_answer_takes_the_place_of_a_recovered_one() -> None:
     log.add("hana", RunFailed(5, "lost", "gone"))
     log.add("", HostStarted("hana"))
     log.add("bob", RecoveredEvent(Event(8, 2.0, "hana", AnswerPosted(5, "from my copy"))))
-    exchange = log.state.exchanges[5]
-    assert (exchange.phase, exchange.answer_voucher) == (Phase.ANSWERED, "bob")
+    thread = log.state.threads[5]
+    assert (thread.phase, thread.answer_recovered_from) == (Phase.ANSWERED, "bob")
     log.add("hana", DecisionMade(5, "delegate"), AnswerPosted(5, "anew"))
-    assert (exchange.answer, exchange.answer_voucher) == (AnswerPosted(5, "anew"), "")
+    assert (thread.answer, thread.answer_recovered_from) == (AnswerPosted(5, "anew"), "")
 
 
 def test_what_was_said_is_known_by_its_author_and_id() -> None:
@@ -308,7 +308,7 @@ def test_a_recovered_change_is_known_by_its_number_here() -> None:
     said = Event(40, 1.0, "bob", MessagePosted("x", "then"))
     message = log.add("zoe", RecoveredEvent(said))
     changed = log.add("zoe", RecoveredEvent(Event(9_000, 2.0, "bob", MessageEdited(40, "now"))))
-    assert log.state.exchanges[message].text == "now"
+    assert log.state.threads[message].text == "now"
     assert log.state.amended == {message: changed}
 
 
@@ -317,7 +317,7 @@ def test_reactions_to_forgotten_messages_are_kept() -> None:
     message = log.add("bob", MessagePosted("old", "x"))
     log.add("hana", ReactionChanged(message, "🎉"), ReactionChanged(message, "👀", answer=True))
     log.add("bob", *(MessagePosted(str(number), "x") for number in range(2 * WINDOW)))
-    assert message not in log.state.exchanges
+    assert message not in log.state.threads
     assert log.state.reactions == {message: ({"🎉": ["hana"]}, {"👀": ["hana"]})}
 
 
@@ -340,14 +340,14 @@ def test_old_messages_are_forgotten_unless_something_is_left_to_be_done() -> Non
     events += [Event(n, 0.0, "bob", MessagePosted(str(n), "x")) for n in range(13, 13 + 5 * WINDOW)]
     for event in events:
         state.apply(event)
-        assert len(state.exchanges) < 2 * WINDOW
-    assert {2, 3} <= state.exchanges.keys()
-    assert 8 not in state.exchanges
-    assert state.proposals.keys() == state.parked.keys() == {"a1"}
+        assert len(state.threads) < 2 * WINDOW
+    assert {2, 3} <= state.threads.keys()
+    assert 8 not in state.threads
+    assert state.calls.keys() == state.parked.keys() == {"a1"}
     assert state.running.keys() == {2}
     assert state.messages == 3 + 5 * WINDOW
     assert state.files == {PICTURE.digest: PICTURE}
-    assert state.floor == max(set(range(13, state.head)) - state.exchanges.keys())
+    assert state.floor == max(set(range(13, state.head)) - state.threads.keys())
     late = Event(state.head + 1, 1.0, "ann", AnswerPosted(8, "again"))
     assert state.apply(late)
     beyond = Event(state.head + 1, 1.0, "ann", AnswerPosted(state.head + 5, "never said"))

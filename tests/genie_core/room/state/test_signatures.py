@@ -29,7 +29,7 @@ def signatures(events: list[Event]) -> Iterator[tuple[Event, EntrySignature | No
 def test_every_signed_entry_has_its_signer_and_a_valid_signature() -> None:
     seen = set()
     for event, signature in signatures(sample_events()):
-        body = event.told.body
+        body = event.original.body
         if not isinstance(body, SignedBody):
             continue
         seen.add(type(body))

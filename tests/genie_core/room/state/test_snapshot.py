@@ -60,9 +60,9 @@ def test_a_written_state_shares_nothing_with_the_one_it_was_made_from(events: li
 @given(histories())
 def test_what_refers_to_one_thing_still_does(events: list[Event]) -> None:
     state = decode_state(encode_state(folded(events)))
-    assert all(state.exchanges[seq] is each for seq, each in state.running.items())
+    assert all(state.threads[seq] is each for seq, each in state.running.items())
     for waiting in (state.open, state.parked):
-        assert all(state.proposals[id_] is each for id_, each in waiting.items())
+        assert all(state.calls[id_] is each for id_, each in waiting.items())
 
 
 def test_whatever_a_tool_may_be_called_with_can_be_written_down() -> None:
@@ -73,8 +73,8 @@ def test_whatever_a_tool_may_be_called_with_can_be_written_down() -> None:
         Event(3, 3.0, "ann", ApprovalRequested(1, "a1", "system", "calculate", arguments)),
     ]
     restored = decode_state(encode_state(folded(events)))
-    assert restored.proposals["a1"].arguments == arguments
-    assert restored.open["a1"] is restored.proposals["a1"]
+    assert restored.calls["a1"].arguments == arguments
+    assert restored.open["a1"] is restored.calls["a1"]
 
 
 def test_a_state_stays_small_however_long_its_room_gets() -> None:

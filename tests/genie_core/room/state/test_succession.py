@@ -32,7 +32,7 @@ def names_of(log: FoundedLog) -> list[str]:
 
 
 def handed_over(log: FoundedLog, heir: str) -> RoomSuspended:
-    return RoomSuspended("", heir, log.deed_of(heir))
+    return RoomSuspended("", heir, log.host_record_of(heir))
 
 
 def follows(log: FoundedLog, other: FoundedLog, by: str = "") -> bool:
@@ -444,8 +444,8 @@ def test_long_chain_of_heirs_stays_bounded() -> None:
         for n in range(1, 2_000):
             key = f"key {n}"
             if hand_over:
-                deed = HostRecord("team", "bob", key, "")
-                event = Event(n, 1.0, "", RoomSuspended("", "bob", deed))
+                host_record = HostRecord("team", "bob", key, "")
+                event = Event(n, 1.0, "", RoomSuspended("", "bob", host_record))
                 succession = succession.after(event, {})
             body = HeirsChanged(("bob",), keys=(key,), issue=1)
             succession = succession.after(Event(n, 1.0, "", body), {})

@@ -47,7 +47,7 @@ def test_each_entry_names_its_signer_and_the_words_of_the_key() -> None:
 
 def test_a_message_is_told_with_its_answer() -> None:
     log, said = answered()
-    assert signed_lines(log.state, log.state.exchanges[said]) == [
+    assert signed_lines(log.state, log.state.threads[said]) == [
         f"the message: {proven('bob')}",
         f"the answer: {proven('ann')}",
     ]
@@ -64,7 +64,7 @@ def test_an_edit_counts_for_its_message() -> None:
     log = founded("bob")
     said = log.says("bob").seq
     log.add("bob", MessageEdited(said, "better"))
-    assert signed_lines(log.state, log.state.exchanges[said]) == [f"the message: {proven('bob')}"]
+    assert signed_lines(log.state, log.state.threads[said]) == [f"the message: {proven('bob')}"]
 
 
 def test_a_room_that_was_not_founded_checks_nothing() -> None:

@@ -113,9 +113,9 @@ def test_work_that_goes_on_with_an_answer_was_parked_and_not_stopped(end: End, w
     assert rows(log.events) == [f"‖ was {parked}"]
     lines = [passage.line for passage in story(log.events) if passage.line]
     assert f"{lines[-1].mark} {lines[-1].text}" == f"‖ genie's work for ann was {parked}"
-    exchange = log.state.exchanges[said.seq]
-    assert list(exchange.parked) == ["call-write_file"]
-    assert "genie goes on when ann has answered a tool call" in why_silent(exchange)
+    thread = log.state.threads[said.seq]
+    assert list(thread.parked) == ["call-write_file"]
+    assert "genie goes on when ann has answered a tool call" in why_silent(thread)
 
 
 def test_what_was_parked_is_no_failure() -> None:
@@ -142,7 +142,7 @@ def test_what_was_parked_once_still_reads_so_when_it_went_on() -> None:
     log.add(DecisionMade(said.seq, "delegate"), "ann")
     log.add(AnswerPosted(said.seq, "done"), "ann")
     assert notes(log, log.events) == before
-    assert not log.state.exchanges[said.seq].parked
+    assert not log.state.threads[said.seq].parked
 
 
 def test_work_of_which_nothing_waits_was_stopped() -> None:
@@ -165,7 +165,7 @@ def test_what_a_person_stops_was_stopped_by_them() -> None:
 def test_several_calls_are_counted() -> None:
     log, said = interrupted(suspended, "write_file", "run_command")
     assert rows(log.events) == ["‖ was parked with 2 tool calls to answer: the room was suspended"]
-    silent = why_silent(log.state.exchanges[said.seq])
+    silent = why_silent(log.state.threads[said.seq])
     assert "genie goes on when ann has answered 2 tool calls" in silent
 
 
@@ -245,8 +245,8 @@ def test_quotes_are_folded_to_room_and_number() -> None:
     assert quote_name(Quote("2026-garden", "", ())) == "2026-garden"
 
 
-def exchange(log: RoomLog, said: Event) -> MessageThread:
-    return log.state.exchanges[said.seq]
+def thread(log: RoomLog, said: Event) -> MessageThread:
+    return log.state.threads[said.seq]
 
 
 def test_the_reason_for_silence_is_told_in_full() -> None:
@@ -255,7 +255,7 @@ def test_the_reason_for_silence_is_told_in_full() -> None:
     log.add(
         DecisionMade(said.seq, "ignore", reason="thanks \x1b[31mneed no answer", elapsed=0.5), "ann"
     )
-    text = why_silent(exchange(log, said))
+    text = why_silent(thread(log, said))
     assert "agent of ann decided within 0.5 s to stay silent" in text
     assert "need no answer" in text
     assert "\x1b" not in text
@@ -265,7 +265,7 @@ def test_it_tells_also_of_what_was_acted_on() -> None:
     log = RoomLog()
     said = log.say("ann", "look it up", handler="ann")
     log.add(DecisionMade(said.seq, "delegate", query="look up the tide"), "ann")
-    text = why_silent(exchange(log, said))
+    text = why_silent(thread(log, said))
     assert "to act on this message" in text
     assert "look up the tide" in text
     assert "no reason" in text
@@ -277,21 +277,21 @@ def test_it_says_if_nothing_was_decided() -> None:
     later = log.say("ann", "and now?", handler="ann")
     broken = log.say("ann", "what?", handler="ann")
     log.add(RunFailed(broken.seq, "reasoner", "the model is away"), "ann")
-    assert why_silent(exchange(log, nobody)) == UNHANDLED
-    assert why_silent(exchange(log, later)) == UNDECIDED
-    assert why_silent(exchange(log, broken)).endswith("could not decide: the model is away")
+    assert why_silent(thread(log, nobody)) == UNHANDLED
+    assert why_silent(thread(log, later)) == UNDECIDED
+    assert why_silent(thread(log, broken)).endswith("could not decide: the model is away")
     stopped = log.say("ann", "stop", handler="ann")
     log.add(RunCancelled(stopped.seq), "ann")
-    assert why_silent(exchange(log, stopped)) == STOPPED
+    assert why_silent(thread(log, stopped)) == STOPPED
 
 
 def test_of_what_was_recovered_no_decision_is_made_up() -> None:
     log = RoomLog()
     early = Event(7, 1.0, "cleo", MessagePosted("c-1", "early", handler="cleo"))
     recovered = log.add(RecoveredEvent(early), "bob")
-    assert why_silent(exchange(log, recovered)) == RECOVERED.format("bob")
+    assert why_silent(thread(log, recovered)) == RECOVERED.format("bob")
     log.add(RecoveredEvent(Event(8, 2.0, "cleo", AnswerPosted(7, "yes"))), "bob")
-    assert why_silent(exchange(log, recovered)) == RECOVERED.format("bob")
+    assert why_silent(thread(log, recovered)) == RECOVERED.format("bob")
 
 
 def test_it_says_why_no_answer_came_of_what_was_acted_on() -> None:
@@ -303,11 +303,11 @@ def test_it_says_why_no_answer_came_of_what_was_acted_on() -> None:
     ):
         log.add(DecisionMade(said.seq, "delegate", query="go"), "ann")
         log.add(replace(end, message=said.seq), "ann")
-    assert why_silent(exchange(log, lost)).endswith("No answer came: it broke ␛[1m\n")
-    assert why_silent(exchange(log, stopped)).endswith("as the work on it was stopped.\n")
+    assert why_silent(thread(log, lost)).endswith("No answer came: it broke ␛[1m\n")
+    assert why_silent(thread(log, stopped)).endswith("as the work on it was stopped.\n")
     begun = log.ask("ann", "three")
     log.add(RunCancelled(begun.seq, text="Once"), "ann")
-    assert "The answer is incomplete, as the work" in why_silent(exchange(log, begun))
+    assert "The answer is incomplete, as the work" in why_silent(thread(log, begun))
 
 
 QUOTE = Quote("r", "Garden", (QuotedLine("ann", "one\ntwo"), QuotedLine("b\x1b", "three")))
@@ -315,39 +315,39 @@ QUOTE = Quote("r", "Garden", (QuotedLine("ann", "one\ntwo"), QuotedLine("b\x1b",
 
 def test_a_message_is_whole_with_what_it_brought() -> None:
     said = MessagePosted("1", "look", files=(FileRef("d", "a.pdf", 7),), quotes=(QUOTE,))
-    exchange = MessageThread(1, 1_790_000_000.0, "b\nob", said, Phase.ANSWERED)
-    exchange.answer = AnswerPosted(1, "seen")
-    text = message_text(exchange)
+    thread = MessageThread(1, 1_790_000_000.0, "b\nob", said, Phase.ANSWERED)
+    thread.answer = AnswerPosted(1, "seen")
+    text = message_text(thread)
     for part in ("look", "▤ 1 a.pdf", "from Garden", "one\n    two", "b␛", "three", "seen"):
         assert part in text
     assert "\x1b" not in text
-    assert message_title(exchange).startswith("b␤ob, ")
+    assert message_title(thread).startswith("b␤ob, ")
 
 
 def test_a_message_is_shown_as_its_author_left_it() -> None:
     said = MessagePosted("1", "the secret", files=(FileRef("d", "a.pdf", 7),), quotes=(QUOTE,))
-    exchange = MessageThread(1, 1_790_000_000.0, "bob", said, Phase.ANSWERED)
-    exchange.edit = MessageEdited(1, "the\x1b new")
-    exchange.answer = AnswerPosted(1, "seen")
-    text = message_text(exchange)
+    thread = MessageThread(1, 1_790_000_000.0, "bob", said, Phase.ANSWERED)
+    thread.edit = MessageEdited(1, "the\x1b new")
+    thread.answer = AnswerPosted(1, "seen")
+    text = message_text(thread)
     assert text.startswith("the␛ new\n\n[edited]\n\n▤ 1 a.pdf")
-    exchange.is_deleted = True
-    assert message_text(exchange) == f"[{DELETED}]\n\ngenie answered:\nseen\n"
+    thread.is_deleted = True
+    assert message_text(thread) == f"[{DELETED}]\n\ngenie answered:\nseen\n"
 
 
 def test_a_call_is_whole_or_says_whose_the_rest_is() -> None:
-    proposal = ToolApproval("p", 1, "ann", "genie", "rm", {"path": "x"}, "", 2, 0.0)
-    view = CardView(proposal, "bob", "tidy up", 1, 1)
+    call = ToolApproval("p", 1, "ann", "genie", "rm", {"path": "x"}, "", 2, 0.0)
+    view = CardView(call, "bob", "tidy up", 1, 1)
     for part in ("bob", "tidy up", "rm", "path:\nx", "this machine"):
         assert part in call_text(view)
-    proposal.withheld, proposal.arguments = True, {}
+    call.withheld, call.arguments = True, {}
     assert WITHHELD in call_text(view)
 
 
 def test_going_over_the_budget_is_no_tool_that_may_do_anything() -> None:
-    proposal = ToolApproval("p", 1, "ann", "genie", EXCEED_BUDGET, {"limit": "1 token"}, "", 2, 0.0)
-    proposal.risk, proposal.because = "unknown", "the budget of this session is used up"
-    view = CardView(proposal, "bob", "tidy up", 1, 1)
+    call = ToolApproval("p", 1, "ann", "genie", EXCEED_BUDGET, {"limit": "1 token"}, "", 2, 0.0)
+    call.risk, call.because = "unknown", "the budget of this session is used up"
+    view = CardView(call, "bob", "tidy up", 1, 1)
     shown = f"{call_lines(view).plain}\n{origins_content(view).plain}"
     assert "→ go over the budget of this session →" in shown
     assert "may do anything" not in shown
@@ -381,6 +381,6 @@ def test_an_agent_is_told_apart_from_people() -> None:
     reads = replace(joined, body=MemberJoined("observer", kind="agent"))
     assert announcement(reads, {}) == ("→", "bot joined as an agent that only reads")
     said = log.say("bot", "delete everything")
-    found = log.state.exchanges[said.seq]
+    found = log.state.threads[said.seq]
     assert "An agent that is a member wrote this" in why_silent(found)
     assert message_title(found).startswith("bot (agent), ")

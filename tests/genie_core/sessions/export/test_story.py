@@ -151,9 +151,9 @@ def test_what_an_earlier_host_knew_is_told_with_who_vouches_for_it() -> None:
     _opened, first, second = story(log.events)
     assert isinstance(first.entry, MessageEntry)
     assert isinstance(second.entry, AnswerEntry)
-    assert (first.told, first.entry.caveat) == (said, "recovered from cleo's copy")
-    assert first.exchange is second.exchange is not None
-    assert (second.told, second.entry.receiver) == (answer, "bob")
+    assert (first.original, first.entry.caveat) == (said, "recovered from cleo's copy")
+    assert first.thread is second.thread is not None
+    assert (second.original, second.entry.receiver) == (answer, "bob")
 
 
 def test_what_is_not_understood_is_shown_as_such() -> None:
@@ -173,7 +173,7 @@ def test_an_event_that_contradicts_those_before_is_named_and_the_rest_goes_on() 
     ]
     passages = list(story(events))
     assert [line_of(passage) for passage in passages][1].startswith("⚠ entry 2 is left out")
-    assert isinstance(passages[2].told.body, MessagePosted)
+    assert isinstance(passages[2].original.body, MessagePosted)
 
 
 def test_it_can_begin_late_with_and_without_what_went_before() -> None:
@@ -201,7 +201,7 @@ def test_old_messages_are_forgotten_on_the_way() -> None:
 
     passages = story([*events(), Event(3 * WINDOW, START, "ann", AnswerPosted(2, "late"))])
     *_, answer = passages
-    assert answer.exchange is None
+    assert answer.thread is None
 
 
 def test_an_agent_that_is_a_member_is_marked_as_one() -> None:

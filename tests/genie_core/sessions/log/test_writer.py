@@ -127,7 +127,7 @@ async def test_a_log_that_contradicts_itself_is_reported_and_the_rest_is_readabl
     state = RoomState()
     for event in past:
         state.apply(event)
-    assert list(state.exchanges) == [1, 2, 4, 5]
+    assert list(state.threads) == [1, 2, 4, 5]
     assert path.read_bytes().startswith(before)
 
 
@@ -376,7 +376,7 @@ def test_a_log_takes_whatever_tools_are_called_with(path: Path) -> None:
         log.write([first, delegated, big])
         log.write(events(4, 2 * BASE_EVERY))
     with LogReader.open(path) as reader:
-        assert reader.state().proposals["a"].arguments == {"n": 10**40}
+        assert reader.state().calls["a"].arguments == {"n": 10**40}
 
 
 def test_a_log_that_is_a_link_is_not_written_to(path: Path, tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ async def test_what_is_sealed_for_the_person_is_shown_at_any_moment() -> None:
         projector = Projector(recording, watcher.show_moment, watcher.show_events)
         for seq in (len(log.events), 6, len(log.events) - 1):  # at once, back, and step by step
             await projector.go(seq)
-        assert next(iter(watcher.state.exchanges.values())).text == text
+        assert next(iter(watcher.state.threads.values())).text == text
         projector.close()
 
 

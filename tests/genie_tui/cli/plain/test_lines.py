@@ -98,7 +98,7 @@ def test_a_recovered_message_names_whose_copy_it_is_from(joined: ScriptedJoinedR
     (event,) = joined.feed(RecoveredEvent(original), by="bob")
     entry = "[5] cleo (recovered from bob's copy): from before"
     assert told(joined, event) == [entry]
-    assert next(thread_entries(joined.state.exchanges[5], joined.state)) == entry
+    assert next(thread_entries(joined.state.threads[5], joined.state)) == entry
 
 
 def test_the_work_of_agents_is_told(joined: ScriptedJoinedRoom) -> None:
@@ -192,7 +192,7 @@ def open_call(joined: ScriptedJoinedRoom, **more: Any) -> list[str]:
     asked = ApprovalRequested(seq, "a", "genie", "run_command", arguments, **more)
     joined.feed(DecisionMade(seq, "delegate"), asked)
     (call,) = joined.state.pending_for("ann")
-    return list(call_entries(call, joined.state.exchanges[seq], None, "Runs a program."))
+    return list(call_entries(call, joined.state.threads[seq], None, "Runs a program."))
 
 
 def test_a_call_is_told_with_all_that_is_known_of_it(joined: ScriptedJoinedRoom) -> None:
@@ -232,7 +232,7 @@ def test_a_call_is_told_with_all_that_is_known_of_it(joined: ScriptedJoinedRoom)
         sandbox="box",
         unheld="it may read b",
     )
-    again = "\n".join(call_entries(call, joined.state.exchanges[5], effects))
+    again = "\n".join(call_entries(call, joined.state.threads[5], effects))
     for part in (
         "Message: wipe it\nPosted as: tidy up",
         "Effect: writes a",
@@ -257,7 +257,7 @@ def test_an_entry_is_shown_again_with_its_answer_and_reactions(joined: ScriptedJ
     seq = joined.say_here("why?", "bob")
     joined.feed(DecisionMade(seq, "delegate"), AnswerPosted(seq, "So."))
     joined.feed(ReactionChanged(seq, "👍"), ReactionChanged(seq, "👀", answer=True))
-    first, _, *rest = thread_entries(joined.state.exchanges[seq], joined.state)
+    first, _, *rest = thread_entries(joined.state.threads[seq], joined.state)
     assert first == "[5] bob: why?"
     assert rest == [
         "Reaction 👍 by ann",

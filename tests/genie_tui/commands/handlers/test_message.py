@@ -60,7 +60,7 @@ async def test_a_reply_to_an_answer_names_the_answer(joined: ScriptedJoinedRoom)
     async with in_room(joined) as (screen, pilot):
         asked = joined.say_here("which?")
         answered = joined.feed(AnswerPosted(asked, "That one."))[0].seq
-        if not joined.state.exchanges[asked].answer:
+        if not joined.state.threads[asked].answer:
             pytest.fail("the answer does not count")
         await select_last(screen, pilot)
         await pilot.press("r")

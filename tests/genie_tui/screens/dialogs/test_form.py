@@ -138,7 +138,7 @@ async def test_a_server_that_waits_no_longer_gets_nothing(joined: ScriptedJoined
         form = await open_form(screen, pilot, clock)
         await pilot.press("A", "enter", "s", "ctrl+s")
         await until(pilot, lambda: form.reviewing)
-        joined.feed(RunCancelled(joined.state.proposals[approval].message, "stopped by bob"))
+        joined.feed(RunCancelled(joined.state.calls[approval].message, "stopped by bob"))
         await until(pilot, lambda: GONE in state_of(form) and not form.reviewing)
         await pilot.press("ctrl+s", "escape")
         await until(pilot, lambda: pilot.app.screen is screen)

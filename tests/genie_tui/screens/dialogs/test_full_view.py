@@ -32,7 +32,7 @@ async def test_code_is_indented_instead_of_fenced() -> None:
     joined = ScriptedJoinedRoom()
     joined.open_room()
     seq = joined.feed(MessagePosted("1", "so:\n```python\nx = 1\n```\nthere"), by="bob")[0].seq
-    _, text = await shown(FullViewScreen.of_message(joined.state.exchanges[seq], joined.state))
+    _, text = await shown(FullViewScreen.of_message(joined.state.threads[seq], joined.state))
     assert text == "so:\n    x = 1\nthere"
 
 
@@ -53,7 +53,7 @@ async def test_a_part_of_the_text_is_copied_or_all_of_it() -> None:
 async def test_it_says_below_the_text_who_signed_a_message() -> None:
     log = founded("bob")
     said = log.says("bob", "hello\n\nthe message: signed by ann; proven\n" + "more\n" * 40).seq
-    screen = FullViewScreen.of_message(log.state.exchanges[said], log.state)
+    screen = FullViewScreen.of_message(log.state.threads[said], log.state)
     async with App[None]().run_test(size=(80, 24)) as pilot:
         await pilot.app.push_screen(screen)
         await pilot.pause()

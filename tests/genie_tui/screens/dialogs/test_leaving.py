@@ -19,7 +19,7 @@ async def test_what_ends_the_work_now_is_in_view_on_the_smallest_terminal() -> N
     log = RoomLog()
     for number in range(LISTED + 3):
         log.ask("ann", f"write number {number} " * 3)
-    ending = ShutdownProgress("ending your agents", 9.5, tuple(log.state.exchanges.values()))
+    ending = ShutdownProgress("ending your agents", 9.5, tuple(log.state.threads.values()))
     async with Small().run_test(size=(60, 16)) as pilot:
         screen = LeavingScreen(hosts=True, ending=lambda: ending)
         await pilot.app.push_screen(screen)

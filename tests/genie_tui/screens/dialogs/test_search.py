@@ -33,8 +33,8 @@ def told(app: App[object]) -> str:
 
 
 def chosen(screen: RoomScreen) -> int | None:
-    exchange = screen.query_one(Timeline).chosen
-    return exchange.seq if exchange is not None else None
+    thread = screen.query_one(Timeline).chosen
+    return thread.seq if thread is not None else None
 
 
 async def open_search(pilot: Pilot[object], text: str) -> None:

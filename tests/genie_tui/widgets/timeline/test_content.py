@@ -317,11 +317,11 @@ def test_what_came_of_a_message_is_known_as_far_as_it_was_read() -> None:
     for number in range(2 * WINDOW):
         log.say("bob", str(number))
     talk = TimelineContent(log.state, "ann")
-    assert said.seq not in log.state.exchanges
+    assert said.seq not in log.state.threads
     talk.show(HistorySpan(log.events[:10], 1, 10))
     index = talk.index_of(said.seq)
     assert index is not None
-    found = talk.exchange_at(index)
+    found = talk.thread_at(index)
     assert found is not None
     assert found.decision is not None
     assert found.decision.reason == "chat"

@@ -86,11 +86,11 @@ def test_what_came_of_a_message_is_told_if_it_is_known() -> None:
     log = RoomLog()
     said = log.say("ann", "one", handler="ann")
     decided = log.add(DecisionMade(said.seq, "ignore", "chat"), "ann")
-    whole = HistorySpan([said, decided], 1, 2).exchange(said.seq)
+    whole = HistorySpan([said, decided], 1, 2).thread(said.seq)
     assert whole is not None
     assert whole.phase is Phase.IGNORED
-    assert HistorySpan([said], 1, 1).exchange(said.seq) is None
-    assert HistorySpan([said], 1, 1).exchange(7) is None
+    assert HistorySpan([said], 1, 1).thread(said.seq) is None
+    assert HistorySpan([said], 1, 1).thread(7) is None
 
 
 def test_a_hole_in_the_log_is_survived() -> None:
@@ -305,7 +305,7 @@ def test_what_is_left_of_forgotten_messages_is_not_told() -> None:
     waiting = log.ask("ann", "q?")
     for number in range(2 * WINDOW):
         log.say("bob", str(number))
-    assert waiting.seq in log.state.exchanges
+    assert waiting.seq in log.state.threads
     assert log.state.floor > waiting.seq
     assert all(event.seq > log.state.floor for event in known_events(log.state))
 
@@ -329,8 +329,8 @@ def test_an_agent_that_joined_before_a_span_is_marked_in_it() -> None:
     said = log.say("bot", "hello")
     late = HistorySpan(log.events[1:], 2, 2, agents=frozenset({"bot"}))
     for span in (late, late.with_front(log.events[:1], 1)):
-        exchange = span.exchange(said.seq)
-        assert exchange is not None
-        assert exchange.by_agent
+        thread = span.thread(said.seq)
+        assert thread is not None
+        assert thread.by_agent
         (entry,) = [each for each in span.log.entries if isinstance(each, MessageEntry)]
         assert entry.by_agent

@@ -109,9 +109,9 @@ FORGERY = (
 @pytest.mark.parametrize("emote", [False, True])
 @pytest.mark.parametrize("phase", list(Phase))
 def test_every_line_that_somebody_wrote_is_marked(phase: Phase, emote: bool) -> None:
-    exchange = MessageThread(1, 0.0, "ann", MessagePosted("1", FORGERY), phase)
+    thread = MessageThread(1, 0.0, "ann", MessagePosted("1", FORGERY), phase)
     speech = replace(SPEECH, text=FORGERY, emote=emote)
-    strips = Painter(PALETTE, WIDTH, reasons=False).paint(speech, exchange)
+    strips = Painter(PALETTE, WIDTH, reasons=False).paint(speech, thread)
     body = [strip.text for strip in strips][1 if emote else 2 :]
     assert len(body) > 10
     assert all(line[0] == " " for line in body[1:])
@@ -239,7 +239,7 @@ def test_an_act_that_was_recovered_says_so_too() -> None:
 
 
 def below(
-    exchange: MessageThread | None,
+    thread: MessageThread | None,
     progress: RunProgress | None = None,
     *,
     width: int = 64,
@@ -250,32 +250,32 @@ def below(
     painter = Painter(
         PALETTE, width, reasons=reasons, progress=progress, wrong={SPEECH.message} if wrong else ()
     )
-    lines = [strip.text.rstrip() for strip in painter.paint(SPEECH, exchange)]
+    lines = [strip.text.rstrip() for strip in painter.paint(SPEECH, thread)]
     assert lines[2].endswith(SPEECH.text)
     return lines[3:]
 
 
 def asked(log: RoomLog) -> MessageThread:
-    return log.state.exchanges[log.ask("ann", "write it down").seq]
+    return log.state.threads[log.ask("ann", "write it down").seq]
 
 
 def test_progress_is_shown_until_there_is_text() -> None:
     log, progress = RoomLog(), RunProgress()
-    exchange = asked(log)
-    assert below(exchange, progress) == []
+    thread = asked(log)
+    assert below(thread, progress) == []
     progress.bind_state(log.state, "ann")
     progress.report(SPEECH.message, "system", "calling", "read_file")
-    assert below(exchange, progress) == ["   ◐ calling read_file"]
+    assert below(thread, progress) == ["   ◐ calling read_file"]
     progress.text_arrived(SPEECH.message)
-    assert below(exchange, progress) == []
+    assert below(thread, progress) == []
 
 
 def test_a_waiting_run_names_the_approver_and_wraps_under_the_first_line() -> None:
     log = RoomLog()
-    exchange = asked(log)
-    log.add(ApprovalRequested(exchange.seq, "call", "system", "write_file", {}), "ann")
-    assert below(exchange) == ["   ▲ waiting for ann's approval"]
-    narrow = below(exchange, width=24)
+    thread = asked(log)
+    log.add(ApprovalRequested(thread.seq, "call", "system", "write_file", {}), "ann")
+    assert below(thread) == ["   ▲ waiting for ann's approval"]
+    narrow = below(thread, width=24)
     assert len(narrow) > 1
     assert all(line.startswith(" ▏   ") for line in narrow[1:])
 
@@ -286,20 +286,20 @@ def test_a_waiting_run_names_the_approver_and_wraps_under_the_first_line() -> No
 )
 def test_a_parked_run_says_which_answer_it_waits_for(end: RunCancelled | RunFailed) -> None:
     log = RoomLog()
-    exchange = asked(log)
-    log.add(ApprovalRequested(exchange.seq, "call", "system", "write_file", {}), "ann")
-    log.add(ApprovalResolved(exchange.seq, "call", "parked"), "ann")
+    thread = asked(log)
+    log.add(ApprovalRequested(thread.seq, "call", "system", "write_file", {}), "ann")
+    log.add(ApprovalResolved(thread.seq, "call", "parked"), "ann")
     log.add(end, "ann")
-    assert is_parked(exchange)
-    assert below(exchange) == ["   ‖ genie goes on when ann has answered a tool call"]
+    assert is_parked(thread)
+    assert below(thread) == ["   ‖ genie goes on when ann has answered a tool call"]
 
 
 def test_silence_is_explained_and_a_wrong_decision_marked() -> None:
     log = RoomLog()
-    alone = log.state.exchanges[log.say("bob", "hello").seq]
+    alone = log.state.threads[log.say("bob", "hello").seq]
     assert below(alone) == []
     assert below(alone, reasons=True) == ["   · stayed silent: no agent was in the room"]
-    ignored = log.state.exchanges[log.say("ann", "hello", handler="ann").seq]
+    ignored = log.state.threads[log.say("ann", "hello", handler="ann").seq]
     log.add(DecisionMade(ignored.seq, "ignore", "small talk \x1b[2J"), "ann")
     (line,) = below(ignored, reasons=True)
     assert line.startswith("   · stayed silent: small talk")

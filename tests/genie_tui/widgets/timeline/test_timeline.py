@@ -119,11 +119,9 @@ def painted(monkeypatch: pytest.MonkeyPatch) -> list[TimelineEntry]:
     entries: list[TimelineEntry] = []
     paint = Painter.paint
 
-    def counting(
-        self: Painter, entry: TimelineEntry, exchange: MessageThread | None
-    ) -> list[Strip]:
+    def counting(self: Painter, entry: TimelineEntry, thread: MessageThread | None) -> list[Strip]:
         entries.append(entry)
-        return paint(self, entry, exchange)
+        return paint(self, entry, thread)
 
     monkeypatch.setattr(Painter, "paint", counting)
     return entries
@@ -494,8 +492,8 @@ async def test_blocks_of_code_are_copied_one_after_another() -> None:
 
 def chosen(app: Host) -> int | None:
     """The number of the selected message."""
-    exchange = app.timeline.chosen
-    return None if exchange is None else exchange.seq
+    thread = app.timeline.chosen
+    return None if thread is None else thread.seq
 
 
 async def test_home_selects_the_first_message_and_the_next_key_goes_on_from_there() -> None:
@@ -707,14 +705,14 @@ async def test_a_file_is_redrawn_as_it_comes_and_a_message_opens_in_full() -> No
         assert details == []
         await pilot.press("up", "up", "enter")
         await pilot.pause()
-        assert details == [log.state.exchanges[1]]
+        assert details == [log.state.threads[1]]
         assert app.timeline.chosen is details[0]
 
 
 def _details(found: list[MessageThread]) -> Callable[[Message], None]:
     def hook(message: Message) -> None:
-        if isinstance(message, Timeline.DetailsRequested) and message.exchange not in found:
-            found.append(message.exchange)
+        if isinstance(message, Timeline.DetailsRequested) and message.thread not in found:
+            found.append(message.thread)
 
     return hook
 

@@ -382,7 +382,7 @@ def test_changes_that_a_person_made_are_told_to_all() -> None:
     joined = ScriptedJoinedRoom()
     joined.open_room()
     approval = joined.ask("rm\x1b", path="a")
-    message = joined.state.proposals[approval].message
+    message = joined.state.calls[approval].message
     transcript = EntryLog(joined.state)
     for event in joined.feed(
         ApprovalResolved(message, approval, "approved", arguments={"path": "b"}, how="edit"),
@@ -393,7 +393,7 @@ def test_changes_that_a_person_made_are_told_to_all() -> None:
     assert isinstance(note, NoticeEntry)
     assert (note.mark, note.text) == ("✓", "allowed rm␛ with changes by bob␇")
     asked = joined.ask(ANSWER_SERVER, answer={})
-    message = joined.state.proposals[asked].message
+    message = joined.state.calls[asked].message
     for event in joined.feed(ApprovalResolved(message, asked, "approved", how="edit"), by="bob"):
         transcript.add(event)
     note = transcript.entries[-1]
@@ -405,7 +405,7 @@ def test_a_summary_of_an_agents_conversation_is_a_note() -> None:
     joined = ScriptedJoinedRoom()
     joined.open_room()
     approval = joined.ask(SUMMARISE, summary="They agreed.")
-    message = joined.state.proposals[approval].message
+    message = joined.state.calls[approval].message
     transcript = EntryLog(joined.state)
     for event in joined.feed(ApprovalResolved(message, approval, "approved", how="own"), by="bob"):
         transcript.add(event)

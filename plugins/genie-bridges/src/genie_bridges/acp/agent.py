@@ -337,7 +337,7 @@ class RoomAgent:
             return
         self._seen[self._session] = event.seq
         body = event.body
-        about = room.state.exchanges.get(getattr(body, "message", event.seq))
+        about = room.state.threads.get(getattr(body, "message", event.seq))
         if about is not None and about.is_hidden:
             return
         own = event.posted if event.by == room.name else None
@@ -348,7 +348,7 @@ class RoomAgent:
                 if reason and self._turn_of(message):
                     self._outbox.thought(self._view_of(message), visible_line(reason))
             case ApprovalRequested(approval=approval):
-                self._show_call(room.state.proposals.get(approval), room)
+                self._show_call(room.state.calls.get(approval), room)
             case ApprovalResolved(approval=approval):
                 self._show_outcome(approval, body, event.by, room)
             case (
@@ -395,10 +395,10 @@ class RoomAgent:
 
     def _end_turns(self, room: JoinedRoom) -> None:
         for turn in self._turns:
-            exchange = room.state.exchanges.get(turn.seq) if turn.seq else None
-            if exchange is None or exchange.phase in RUNNING or turn.ended.done():
+            thread = room.state.threads.get(turn.seq) if turn.seq else None
+            if thread is None or thread.phase in RUNNING or turn.ended.done():
                 continue
-            if line := end_line(exchange, room.state):
+            if line := end_line(thread, room.state):
                 self._show(f"· {line}", turn.session)
             turn.end()
 
@@ -467,14 +467,14 @@ class RoomAgent:
 
     def _show_call(self, call: ToolApproval | None, room: JoinedRoom) -> None:
         """Show a call of the person's own agent, or for their own message."""
-        exchange = room.state.exchanges.get(call.message) if call is not None else None
-        if call is None or exchange is None or call.id in self._calls:
+        thread = room.state.threads.get(call.message) if call is not None else None
+        if call is None or thread is None or call.id in self._calls:
             return
-        if room.name not in (exchange.author, exchange.handler):
+        if room.name not in (thread.author, thread.handler):
             return
         self._calls[call.id] = call.message
         effects = room.approvals.effects(call.id)
-        start = call_start(call, _asker(exchange, room), effects, self._folder)
+        start = call_start(call, _asker(thread, room), effects, self._folder)
         self._outbox.call(self._view_of(call.message), start)
 
     def _show_outcome(
@@ -483,7 +483,7 @@ class RoomAgent:
         asking = self._asked.pop(approval, None)
         if asking is not None:
             asking.cancel()  # it was answered elsewhere, or right here
-        call = room.state.proposals.get(approval)
+        call = room.state.calls.get(approval)
         if call is None or approval not in self._calls:
             return
         session = self._view_of(call.message)
@@ -499,21 +499,21 @@ class RoomAgent:
         if room.engine.status.state is EngineState.READY:
             waiting += room.state.parked_for(room.name)
         for call in waiting:
-            exchange = room.state.exchanges.get(call.message)
+            thread = room.state.threads.get(call.message)
             is_shown = not call.withheld or room.approvals.effects(call.id) is not None
-            if call.id not in self._asked and exchange is not None and is_shown:
+            if call.id not in self._asked and thread is not None and is_shown:
                 self._show_call(call, room)
                 name = f"asking about {call.id}"
-                self._asked[call.id] = start_task(self._ask(call, exchange, room), name=name)
+                self._asked[call.id] = start_task(self._ask(call, thread, room), name=name)
 
-    async def _ask(self, call: ToolApproval, exchange: MessageThread, room: JoinedRoom) -> None:
+    async def _ask(self, call: ToolApproval, thread: MessageThread, room: JoinedRoom) -> None:
         """Ask the editor about a call, and pass its answer on.
 
         Without an answer the call stays open: it can be answered at another terminal.
         """
         effects = room.approvals.effects(call.id)
         options = options_for(effects, is_open=call.id in room.state.open)
-        question = question_about(call, _asker(exchange, room), effects, self._folder)
+        question = question_about(call, _asker(thread, room), effects, self._folder)
         await self._outbox.flushed()
         if self._client is None:
             return
@@ -556,8 +556,8 @@ class NotConnected(GenieError):
     why: str
 
 
-def _asker(exchange: MessageThread, room: JoinedRoom) -> str:
-    return exchange.author if exchange.author != room.name else ""
+def _asker(thread: MessageThread, room: JoinedRoom) -> str:
+    return thread.author if thread.author != room.name else ""
 
 
 async def _attach(room: JoinedRoom, file: PromptFile) -> FileRef:

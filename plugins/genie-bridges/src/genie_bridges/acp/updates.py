@@ -88,7 +88,7 @@ def is_message(event: Event) -> bool:
 
 def is_line(event: Event) -> bool:
     """Whether an event is shown as a line, by `line_of`."""
-    body = event.told.body
+    body = event.original.body
     if isinstance(body, RunFailed | RunCancelled):
         return bool(body.text)
     is_readable = not getattr(body, "sealed", ()) or bool(getattr(body, "text", ""))

@@ -260,7 +260,7 @@ class AgentMember:
     def _hear(self, events: Iterable[Event]) -> None:
         for event in events:
             self._heard_from = self._heard_from or event.seq
-            if is_message(event) or isinstance(event.told.body, ChangeBody):
+            if is_message(event) or isinstance(event.original.body, ChangeBody):
                 self._heard.append(event)
             if len(self._heard) > HEARD:
                 self._heard_from = self._heard.popleft().seq + 1

@@ -122,8 +122,8 @@ def is_line(event: Event, state: RoomState, since: int) -> bool:
 
 def is_own(event: Event, name: str) -> bool:
     """Whether an event is a message or a change by this member; answers are their agent's."""
-    is_answer = event.posted is None and not isinstance(event.told.body, ChangeBody)
-    return event.told.by == name and not is_answer
+    is_answer = event.posted is None and not isinstance(event.original.body, ChangeBody)
+    return event.original.by == name and not is_answer
 
 
 def contains(event: Event, words: Sequence[str], state: RoomState) -> bool:
@@ -141,8 +141,8 @@ def contains(event: Event, words: Sequence[str], state: RoomState) -> bool:
 
 def line_of(event: Event, room: JoinedRoom) -> Line:
     """Return the line of an event that `is_line`."""
-    told, entry = event.told, entry_of(event, room.state, tab=0)
-    at = datetime.fromtimestamp(told.at, UTC).isoformat(timespec="seconds")
+    original, entry = event.original, entry_of(event, room.state, tab=0)
+    at = datetime.fromtimestamp(original.at, UTC).isoformat(timespec="seconds")
     match entry:
         case MessageEntry():
             return _message(entry, at, room)
@@ -159,7 +159,7 @@ def line_of(event: Event, room: JoinedRoom) -> Line:
                 reactions=_reactions(entry.reactions),
             )
         case NoticeEntry():
-            return Line(event.seq, at, visible_line(told.by), entry.text, changes=entry.message)
+            return Line(event.seq, at, visible_line(original.by), entry.text, changes=entry.message)
     raise ValueError(f"event {event.seq} is no message")
 
 

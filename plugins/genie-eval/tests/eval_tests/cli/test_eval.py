@@ -83,13 +83,13 @@ def shell(tmp_path: Path) -> Shell:
 def test_labels_alone_are_measured_by(shell: Shell) -> None:
     ids = shell.garden.id, shell.house.id
     assert shell.run(*ids, "--reasoner", "general_assist", "--json") == 0
-    told = shell.told()
-    assert told["score"] == {
+    original = shell.told()
+    assert original["score"] == {
         "delegated": 2, "missed": 0, "unwanted": 0, "ignored": 1, "failed": 0
     }  # fmt: skip
-    assert (told["precision"], told["recall"], told["total"]) == (1.0, 1.0, 3)
-    assert told["sessions"] == list(ids)
-    assert [(each["session"], each["should"]) for each in told["cases"]] == [
+    assert (original["precision"], original["recall"], original["total"]) == (1.0, 1.0, 3)
+    assert original["sessions"] == list(ids)
+    assert [(each["session"], each["should"]) for each in original["cases"]] == [
         (shell.garden.id, "delegate"),
         (shell.garden.id, "ignore"),
         (shell.house.id, "delegate"),

@@ -160,7 +160,7 @@ def answer_entry(thread: MessageThread, state: RoomState) -> AnswerEntry | None:
         return None
     event = Event(seq, thread.ended_at or thread.at, thread.handler, answer)
     entry = view.answer_entry(event, answer, state)
-    notes = [caveat(thread.answer_voucher, state.doubt_of(seq)), entry.incomplete]
+    notes = [caveat(thread.answer_recovered_from, state.doubt_of(seq)), entry.incomplete]
     return AnswerEntry(
         seq,
         entry.at,
@@ -174,7 +174,7 @@ def answer_entry(thread: MessageThread, state: RoomState) -> AnswerEntry | None:
 
 def notice_entry(event: Event, state: RoomState, earlier: Earlier) -> NoticeEntry | None:
     """Return a change of the room, which the state includes; None for any other event."""
-    if isinstance(event.told.body, LEFT_OUT):
+    if isinstance(event.original.body, LEFT_OUT):
         return None
     entry = entry_of(event, state, earlier)
     if not isinstance(entry, entries.NoticeEntry):
@@ -233,7 +233,7 @@ def _detail(thread: MessageThread) -> str:
 
 
 def _calls(thread: MessageThread, state: RoomState) -> tuple[str, ...]:
-    known = (state.proposals.get(each) for each in thread.proposals)
+    known = (state.calls.get(each) for each in thread.calls)
     calls = [_call(each) for each in known if each is not None and _is_over(each)]
     more = len(calls) - MOST_CALLS
     return (f"{more} earlier tool calls", *calls[-MOST_CALLS:]) if more > 0 else tuple(calls)

@@ -74,7 +74,7 @@ class RoomFeed:
         if event.seq <= state.head:
             return
         refuse_other_room(state, event, room)
-        is_change = isinstance(event.told.body, ChangeBody)
+        is_change = isinstance(event.original.body, ChangeBody)
         state.apply(event, self._reader.shown(event, state))
         self._members = None
         self.last = event
@@ -83,7 +83,7 @@ class RoomFeed:
         if notice is not None:
             self._notices[event.seq] = notice
             self._change(event.seq)
-        thread = state.exchanges.get(event.seq) or changed_thread(event, state)
+        thread = state.threads.get(event.seq) or changed_thread(event, state)
         if thread is not None:
             self._change_thread(thread, with_replies=is_change)
         if len(self._changes) > 2 * KEPT:
@@ -111,7 +111,7 @@ class RoomFeed:
     def _made(self, number: int) -> msgspec.Struct | None:
         if number in self._notices:
             return self._notices[number]
-        thread = self.state.exchanges.get(self._answers.get(number, number))
+        thread = self.state.threads.get(self._answers.get(number, number))
         if thread is None:
             return None
         if number == thread.seq:
@@ -126,7 +126,7 @@ class RoomFeed:
             self._answers[answer] = thread.seq
             numbers.append(answer)
         if with_replies:  # they quote it
-            known = map(self.state.exchanges.get, self._changes)
+            known = map(self.state.threads.get, self._changes)
             numbers += [each.seq for each in known if each is not None and each.reply == thread.seq]
         for number in numbers:
             self._change(number)

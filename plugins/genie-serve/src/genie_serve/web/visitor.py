@@ -292,7 +292,7 @@ class Visitor:
             route.whereabouts,
             tls_connect,
             room=feed.state.room,
-            trusts=lambda deed: can_host(feed.state, deed),
+            trusts=lambda host_record: can_host(feed.state, host_record),
         )
         self._hosts, self._dialer = hosts, dialer
 
@@ -329,8 +329,8 @@ class Visitor:
                     self._record(event)
             case Welcome():
                 self.name, self._welcome, self._unchecked = delivery.name, delivery, True
-                if delivery.deed is not None:
-                    self._dialer.learn(delivery.deed)
+                if delivery.host_record is not None:
+                    self._dialer.learn(delivery.host_record)
                 self._check_host()
             case ConnectionStatus(state=ConnectionState.CLOSED):
                 pass  # `_run` tells why
@@ -362,7 +362,7 @@ class Visitor:
         self._last = event
         self._check_host()
         self._open(event)
-        if event.posted is not None and event.told.by == self.name:
+        if event.posted is not None and event.original.by == self.name:
             self._settle(event.posted.id)
         for message in [each for each in self._streams if each not in feed.state.running]:
             del self._streams[message]
@@ -509,7 +509,7 @@ class Visitor:
 
     def _private(self, number: int) -> msgspec.Raw | None:
         """Return a private message that is for this person."""
-        thread = self._feed.state.exchanges.get(number)
+        thread = self._feed.state.threads.get(number)
         if thread is None or number not in self._opened:
             return None
         made = message_entry(thread, self._feed.state, self._opened[number])

@@ -189,7 +189,7 @@ async def test_a_visitor_is_a_guest_who_reads_and_writes_and_leaves(site: Site) 
         assert {"id": "1"} in [each for update in seen for each in update.get("sent", ())]
         person = site.ann.state.people["bob"]
         assert (person.role, person.engine, person.kind) == ("guest", False, "")
-        (said,) = [each for each in site.ann.state.exchanges.values() if each.author == "bob"]
+        (said,) = [each for each in site.ann.state.threads.values() if each.author == "bob"]
         assert said.text == "from a browser"
         assert site.ann.state.is_proven(said.seq)
     assert (await bob.ask("leave", {})).status_code == 200
@@ -205,7 +205,7 @@ async def test_the_same_message_sent_again_is_recorded_once(site: Site) -> None:
         async with bob.tab() as tab:
             await tab.send(frame)
             await until(tab, lambda seen: any(each.get("sent") for each in seen))
-    assert [each.text for each in site.ann.state.exchanges.values()] == ["once"]
+    assert [each.text for each in site.ann.state.threads.values()] == ["once"]
 
 
 async def test_nothing_is_told_before_a_link_is_proven(site: Site) -> None:
@@ -236,7 +236,7 @@ async def test_many_at_once_by_a_link_for_one_are_one_in_the_room(site: Site) ->
     entered = await asyncio.gather(*(Browser(once).enter(name) for name in names))
     assert sorted(each.status_code for each in entered) == [200, *[403] * 5]
     site.ann.messages.send("done")
-    await site.ear.until(lambda: bool(site.ann.state.exchanges))
+    await site.ear.until(lambda: bool(site.ann.state.threads))
     assert len(site.ann.state.people) == 2
 
 
@@ -420,7 +420,7 @@ async def test_an_observer_can_not_write(site: Site) -> None:
         seen = await until(tab, lambda seen: any(each.get("sent") for each in seen))
         (sent,) = [each for update in seen for each in update.get("sent", ())]
         assert sent == {"id": "1", "why": visitor.ONLY_READS}
-    assert not site.ann.state.exchanges
+    assert not site.ann.state.threads
 
 
 async def test_a_tab_continues_where_it_was(site: Site) -> None:
@@ -533,7 +533,7 @@ async def test_one_who_is_put_out_hears_it_and_gets_nothing_more(site: Site) -> 
         site.ann.hosting.moderate("ban", "bob")
         await until(tab, lambda seen: (seen or [{}])[-1].get("status", {}).get("state") == "closed")
         site.ann.messages.send("without bob")
-        await site.ear.until(lambda: bool(site.ann.state.exchanges))
+        await site.ear.until(lambda: bool(site.ann.state.threads))
     async with bob.tab() as tab:
         seen = await until(
             tab, lambda seen: (seen or [{}])[-1].get("status", {}).get("state") == "closed"
