@@ -46,6 +46,7 @@ from genie_core.room.security.host_records import sign_host_record
 from genie_core.room.security.invite_tokens import InviteToken, InviteTokens
 from genie_core.room.server.admission import MAX_PENDING
 from genie_core.room.server.file_requests import MAX_JOBS
+from genie_core.room.server.peers import Stage
 from genie_core.room.server.room import Room
 from genie_core.room.server.setup import RoomSetup
 from genie_core.room.state.room_state import RoomState
@@ -528,7 +529,7 @@ class Crowd(RuleBasedStateMachine):
         for each in self.crowd:
             while self._pull(each):
                 pass
-            if each.welcomed and not each.peer.done:
+            if each.welcomed and each.peer.stage is Stage.JOINED:  # one that leaves hears no more
                 may = self.witness.administers(each.name)
                 assert each.knocks == (waiting if may else set())
 
