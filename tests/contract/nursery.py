@@ -18,7 +18,7 @@ from unittest import mock
 import msgspec
 
 import genie_core.room.open.host
-import genie_core.room.open.profile
+import genie_core.room.open.join
 from genie_core.errors import GenieError
 from genie_core.room.client.connection import RoomConnection
 from genie_core.room.client.events import EventsRecorded, PendingChanged, RoomEvent
@@ -103,7 +103,8 @@ def born(**told: Any) -> NoReturn:
 
 def main() -> None:
     hurried = functools.partial(RoomConnection, backoff=Backoff(0.01, 0.05))
-    mock.patch.object(genie_core.room.open.profile, "RoomConnection", hurried).start()
+    for module in (genie_core.room.open.join, genie_core.room.open.host):
+        mock.patch.object(module, "RoomConnection", hurried).start()
     mock.patch.object(genie_core.room.open.host, "engine_for", return_value=None).start()
     mock.patch.object(os, "write", lambda file, data: _write(file, data[:PIECE])).start()
     children: dict[int, int] = {}

@@ -17,6 +17,7 @@ from unittest import mock
 
 import msgspec
 
+import genie_core.room.open.host
 import genie_core.room.open.join
 import genie_core.room.open.profile
 import genie_core.room.open.route
@@ -276,7 +277,8 @@ def main() -> None:
         keep_to(told["only"])
     if told["hurried"]:
         hurried = functools.partial(RoomConnection, backoff=Backoff(0.01, 0.05))
-        mock.patch.object(genie_core.room.open.profile, "RoomConnection", hurried).start()
+        for module in (genie_core.room.open.join, genie_core.room.open.host):
+            mock.patch.object(module, "RoomConnection", hurried).start()
     mock.patch.object(genie_core.room.open.profile, "engine_loader", quiet_engine).start()
     settings = msgspec.convert(told["settings"], Settings)
     entrance = RoomOpener(told["name"], settings, find_locations({"GENIE_HOME": told["home"]}))
