@@ -30,6 +30,7 @@ from genie_core.room.engine.verification import Verifier
 from genie_core.room.protocol.codec import MAX_DEPTH, normal, size_of
 from genie_core.room.protocol.errors import FrameError
 from genie_core.room.protocol.events import (
+    STOPPED_BY,
     SUMMARISE,
     ApprovalRequested,
     ApprovalResolved,
@@ -524,7 +525,7 @@ class Approvals:
                 message=thread.seq,
             )
         elif answer.stop:
-            request.execution.cancel(f"stopped by {self._loaded().owner}")
+            request.execution.cancel(f"{STOPPED_BY}{self._loaded().owner}")
         return True
 
     def _answer_parked(self, parked: ToolApproval, answer: Answer) -> bool:

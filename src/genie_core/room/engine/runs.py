@@ -39,6 +39,7 @@ from genie_core.room.engine.private_arguments import DETAILS_WITH, PrivateArgume
 from genie_core.room.engine.reporter import EngineReporter
 from genie_core.room.engine.verification import Verifier
 from genie_core.room.protocol.events import (
+    STOPPED_BY,
     AnswerPosted,
     ApprovalResolved,
     DecisionMade,
@@ -279,7 +280,7 @@ class RunManager:
     def stop(self, message: int, by: str) -> bool:
         """Stop a run on behalf of a person; False if it is not running here."""
         current = self._runs.get(message)
-        return current is not None and current.execution.cancel(f"stopped by {by}")
+        return current is not None and current.execution.cancel(f"{STOPPED_BY}{by}")
 
     async def close(self, grace: Grace, reason: str) -> set[int]:
         """Park open requests, wait for runs during the grace, cancel the rest, and save.

@@ -510,6 +510,10 @@ class RunFailed(Body, tag="failed", frozen=True):
     sealed: tuple[bytes, ...] = ()
 
 
+STOPPED_BY: Final = "stopped by "
+"""Begins the reason of a run that a person stopped; their name follows. No other one is final."""
+
+
 class RunCancelled(Body, tag="cancelled", frozen=True):
     """The run for a message was stopped."""
 

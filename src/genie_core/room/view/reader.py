@@ -10,6 +10,7 @@ from msgspec import structs
 
 from genie_core.room.engine.policy import ANSWER_SERVER
 from genie_core.room.protocol.events import (
+    STOPPED_BY,
     AnswerPosted,
     ApprovalRequested,
     ApprovalResolved,
@@ -340,7 +341,7 @@ def end_entry(
         verb, why = f"could not answer {author}", f"{_where(end.stage)}{why}"
         return RunEntry(seq, end.message, at, "✗", Tone.BAD, AGENT, verb, by, quoted_line(why))
     verb = "was stopped"
-    if why.startswith("stopped by "):
+    if why.startswith(STOPPED_BY):
         verb, why = f"was {visible_line(why)}", ""
     return RunEntry(seq, end.message, at, "■", Tone.QUIET, work, verb, by, quoted_line(why))
 

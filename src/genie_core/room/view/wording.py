@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from genie_core.room.protocol.events import (
+    STOPPED_BY,
     AnswerPosted,
     ApprovalRequested,
     ApprovalResolved,
@@ -246,7 +247,7 @@ def can_resume(end: RunCancelled | RunFailed) -> bool:
     """
     if isinstance(end, RunFailed):
         return end.stage == "lost"
-    return not end.reason.startswith("stopped by ")
+    return not end.reason.startswith(STOPPED_BY)
 
 
 def parked_with(tools: Sequence[str]) -> str:
