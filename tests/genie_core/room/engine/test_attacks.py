@@ -331,7 +331,7 @@ SPELLING: list[tuple[str, tuple[Rule, ...], Call, Outcome]] = [
     ("another file in a command", CAT_AND_ALL, run("wc -l notes.md"), "runs"),
     ("a program for the differences", ALL_BUT_PUSH, run("diff3 --diff-program=./x a b c"), "asks"),
     ("a program to compress with", ALL_BUT_PUSH, run("sort --compress-prog=./x a"), "asks"),
-    ("a program that nobody knows", ALL_BUT_PUSH, run("frobnicate"), "asks"),
+    ("an unknown program", ALL_BUT_PUSH, run("frobnicate"), "asks"),
     ("code of the workspace", ALL_BUT_PUSH, run("make test"), "asks"),
     ("code of the workspace, by its name", (*ALL_BUT_PUSH, *MAKE), run("make test"), "runs"),
     ("a pattern for an unknown program", (Rule("allow", command="fro *"),), run("fro x"), "asks"),
