@@ -3,6 +3,8 @@
 Before a number is raised, look for code that the new one makes superfluous.
 """
 
+import ast
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -43,6 +45,9 @@ BUDGET = {
     "src/genie_tui/screens": 6_450,
     "src/genie_tui/widgets": 9_750,
 }
+MOST_PARAMETERS = 10
+SDK_CONTRACTS = {"DefaultAgent"}
+"""Classes with a constructor that mirrors that of an SDK."""
 SRC, PLUGINS = 105_100, 18_450
 
 
@@ -68,3 +73,20 @@ def test_every_package_has_a_budget() -> None:
     folders += list(ROOT.glob("plugins/*/src"))
     found = {str(each.relative_to(ROOT)) for each in folders} - {"src/genie_core/room"}
     assert found == set(BUDGET)
+
+
+def long_constructors() -> Iterator[str]:
+    """Yield the classes with a constructor of more than ten parameters."""
+    for module in [*ROOT.glob("src/**/*.py"), *ROOT.glob("plugins/*/src/**/*.py")]:
+        tree = ast.walk(ast.parse(module.read_text("utf-8")))
+        for cls in (node for node in tree if isinstance(node, ast.ClassDef)):
+            for method in cls.body:
+                if isinstance(method, ast.FunctionDef) and method.name == "__init__":
+                    taken = method.args
+                    parameters = [*taken.posonlyargs, *taken.args, *taken.kwonlyargs][1:]
+                    if len(parameters) > MOST_PARAMETERS:
+                        yield cls.name
+
+
+def test_constructors_take_at_most_ten() -> None:
+    assert set(long_constructors()) == SDK_CONTRACTS

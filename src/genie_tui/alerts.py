@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from genie_core.settings.model import Desktop, Settings
+from genie_core.settings.model import Desktop, Notify, Settings
 from genie_core.text.safe import visible_line
 
 LONGEST: Final = 120
@@ -29,10 +29,12 @@ class AlertSettings:
     bell: bool = True
     title: bool = True
     desktop: Desktop = "none"
+    notify: Notify = "mine"
+    """The news of a room that call for an alert."""
 
     @classmethod
     def of(cls, settings: Settings) -> "AlertSettings":
-        return cls(settings.bell, settings.window_title, settings.desktop)
+        return cls(settings.bell, settings.window_title, settings.desktop, settings.notify)
 
 
 class Alerts:

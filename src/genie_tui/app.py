@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -44,7 +45,7 @@ from genie_core.sessions.service import SessionService
 from genie_core.settings.edit import add_rule
 from genie_core.settings.load import SettingsError
 from genie_core.settings.locations import short_path
-from genie_core.settings.model import Notify, Settings
+from genie_core.settings.model import Settings
 from genie_core.storage.atomic import reason
 from genie_core.text.safe import visible, visible_line
 from genie_tui.alerts import LONGEST, Alerts, AlertSettings, title_of
@@ -112,6 +113,16 @@ HELD_NOTICES: Final = 5
 NO_TERMINAL: Final = "an editor needs a terminal"
 
 
+@dataclass(frozen=True, slots=True)
+class AppOptions:
+    """A person's choices for the app, and the log file that errors refer to."""
+
+    theme: str = DARK.name
+    alerts: AlertSettings = field(default_factory=AlertSettings)
+    keymap: Keymap | None = None
+    log_path: Path | None = None
+
+
 class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
     """Shows the lobby, or opens a room directly, and rooms that it does not show `also`.
 
@@ -138,28 +149,23 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         name: str,
         *,
         also: Sequence[OpenRequest] = (),
-        log_path: Path | None = None,
-        theme: str = DARK.name,
         clock: Callable[[], float] = time.monotonic,
-        notify: Notify = "mine",
-        alerts: AlertSettings | None = None,
         form: SettingsForm | None = None,
         onboarding: Onboarding | None = None,
         store: SessionService | None = None,
-        keymap: Keymap | None = None,
+        options: AppOptions = AppOptions(),
     ) -> None:
-        super().__init__(clock, keymap or Keymap(runnable))
+        super().__init__(clock, options.keymap or Keymap(runnable))
         self.stylesheet = KeepingStylesheet(self.get_css_variables())
         self._service = service
         self._opening = opening
         self._also = deque(also)
         self._reopened: set[OpenRoom] = set()
         self._person = name
-        self._log_path = log_path
-        self._notify: Notify = notify
+        self._log_path = options.log_path
         self._frame = Frame()
         in_tmux = bool(os.environ.get("TMUX"))
-        self._alerts = Alerts(self._write, alerts or AlertSettings(), in_tmux=in_tmux)
+        self._alerts = Alerts(self._write, options.alerts, in_tmux=in_tmux)
         self._tells_focus = False
         self._editor = ExternalEditor(self._lent)
         self._held: deque[Callable[[], None]] = deque(maxlen=HELD_NOTICES)
@@ -177,7 +183,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
             self.rooms.begin_with(self._room_for(opening))
         self.register_theme(DARK)
         self.register_theme(LIGHT)
-        self.theme = theme if theme in self.available_themes else DARK.name
+        self.theme = options.theme if options.theme in self.available_themes else DARK.name
 
     def on_load(self) -> None:
         """Start workers in the same order on all Pythons: Textual makes them eager from 3.12 on.
@@ -746,7 +752,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
             self.notify(problem, severity="error")
 
     def _room_for(self, opening: OpenRequest) -> OpenRoom:
-        bell = Bell(self._notify, self.clock)
+        bell = Bell(self._alerts.settings.notify, self.clock)
         return OpenRoom(RoomScreen(self._service, opening, self.clock, bell), self._service)
 
     @on(RoomScreen.Rang)
@@ -925,7 +931,6 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         if settings is None or self._form is None:
             return
         self._form.use(settings)
-        self._notify = settings.notify
         for room in self.rooms:
             room.screen.bell.notify = settings.notify
         self._alerts.settings = AlertSettings.of(settings)

@@ -66,7 +66,7 @@ from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.labels import Labels
 from genie_core.sessions.replay.player import Recording, open_recording
 from genie_core.sessions.view_state import View
-from genie_tui.app import GenieApp
+from genie_tui.app import AppOptions, GenieApp
 from genie_tui.commands.keymap import Keymap
 from genie_tui.screens.room import RoomScreen
 
@@ -649,7 +649,11 @@ async def in_room(
     """
     service = service or ScriptedRoomService(joined)
     app = GenieApp(
-        service, NewRoom("Garden"), joined.name, clock=clock or HandClock(), keymap=keymap
+        service,
+        NewRoom("Garden"),
+        joined.name,
+        clock=clock or HandClock(),
+        options=AppOptions(keymap=keymap),
     )
     async with app.run_test(size=size, notifications=notices) as pilot:
         screen = app.screen

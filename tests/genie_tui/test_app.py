@@ -25,7 +25,7 @@ from genie_core.room.protocol.errors import OtherHost
 from genie_core.room.protocol.events import MemberLeft
 from genie_core.settings.load import SettingsSource
 from genie_core.settings.locations import Locations
-from genie_tui.app import GenieApp
+from genie_tui.app import AppOptions, GenieApp
 from genie_tui.external_editor import EditorFailed, ExternalEditor
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.help import HelpScreen
@@ -142,7 +142,9 @@ async def test_an_internal_error_is_logged_and_the_seat_given_back(
     joined: ScriptedJoinedRoom, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log_path = Path("/somewhere/genie-tui.log")
-    app = GenieApp(ScriptedRoomService(joined), NewRoom("x"), "ann", log_path=log_path)
+    app = GenieApp(
+        ScriptedRoomService(joined), NewRoom("x"), "ann", options=AppOptions(log_path=log_path)
+    )
 
     def broken() -> None:
         raise ZeroDivisionError("secret detail")
@@ -177,8 +179,8 @@ async def test_the_theme_is_switched_and_chosen(joined: ScriptedJoinedRoom) -> N
 
 def test_an_unknown_theme_falls_back() -> None:
     door = ScriptedRoomService(ScriptedJoinedRoom())
-    assert GenieApp(door, None, "ann", theme="nonsense").theme == DARK.name
-    assert GenieApp(door, None, "ann", theme=LIGHT.name).theme == LIGHT.name
+    assert GenieApp(door, None, "ann", options=AppOptions(theme="nonsense")).theme == DARK.name
+    assert GenieApp(door, None, "ann", options=AppOptions(theme=LIGHT.name)).theme == LIGHT.name
 
 
 @pytest.mark.parametrize("theme", ["textual-light", "nord", "ansi-dark"])

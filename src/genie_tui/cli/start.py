@@ -23,7 +23,7 @@ from genie_core.settings.locations import Locations, folder_at
 from genie_core.settings.model import Settings, assistant_config, default_name
 from genie_core.text.safe import visible_line
 from genie_tui.alerts import AlertSettings
-from genie_tui.app import GenieApp
+from genie_tui.app import AppOptions, GenieApp
 from genie_tui.cli.log_file import CannotStart, log_to
 from genie_tui.cli.shutdown import PATIENCE, SIGNALS, end_in
 from genie_tui.commands.key_file import read_keymap
@@ -34,7 +34,7 @@ from genie_tui.screen_size import terminal_problem
 from genie_tui.screens.settings import SettingsForm
 from genie_tui.strips import free_strips
 from genie_tui.terminal import HangupDriver, TerminalWatch
-from genie_tui.themes import theme_problem
+from genie_tui.themes import DARK, theme_problem
 
 PRINTING: Final = 60.0
 """Seconds for a terminal that is paused, where it has to take the person's text."""
@@ -82,18 +82,18 @@ def start(
         opening,
         name,
         also=also,
-        log_path=locations.log_file,
-        notify=settings.notify,
-        alerts=AlertSettings.of(settings),
         form=form,
         onboarding=Onboarding(source, locations, name, service.use),
         store=SessionService(
             name, locations.sessions, locations.search, settings.retention.limits()
         ),
-        keymap=read_keymap(settings.keymap, locations.keys_file),
+        options=AppOptions(
+            theme=settings.theme or DARK.name,
+            alerts=AlertSettings.of(settings),
+            keymap=read_keymap(settings.keymap, locations.keys_file),
+            log_path=locations.log_file,
+        ),
     )
-    if settings.theme:
-        app.theme = settings.theme
     with TerminalWatch(sys.stdin.fileno()), asyncio.Runner() as runner:
         reports = runner.run(app.run_async(mouse=settings.mouse))
         _ignore_signals(runner.get_loop())

@@ -21,7 +21,7 @@ from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static, TextArea
 
 from genie_core.room.open.service import SavedSummary
-from genie_tui.app import GenieApp
+from genie_tui.app import AppOptions, GenieApp
 from genie_tui.commands.key_file import preset_keys
 from genie_tui.commands.keymap import KeyedApp, Keymap
 from genie_tui.commands.keys import Action, Scope, bindings_of
@@ -321,7 +321,7 @@ async def test_a_list_of_the_lobby_has_other_keys() -> None:
     saved = [SavedSummary(str(n), f"room {n}", 0.0, 1, 1) for n in range(3)]
     door = ScriptedRoomService(ScriptedJoinedRoom(), None, saved)
     keys = keymap(lobby__open=["f9"], lobby__move=["k", "j"], lobby__join=["J"])
-    app = GenieApp(door, None, "ann", keymap=keys)
+    app = GenieApp(door, None, "ann", options=AppOptions(keymap=keys))
     async with app.run_test() as pilot:
         listed = app.screen.query_one("#saved", OptionList)
         await until(pilot, lambda: listed.has_focus)
@@ -349,7 +349,7 @@ async def test_keys_of_lists_change_places() -> None:
     saved = [SavedSummary(str(n), f"room {n}", 0.0, 1, 1) for n in range(3)]
     door = ScriptedRoomService(ScriptedJoinedRoom(), None, saved)
     keys = keymap(lobby__open=["down"], lobby__move=["up", "enter"])
-    app = GenieApp(door, None, "ann", keymap=keys)
+    app = GenieApp(door, None, "ann", options=AppOptions(keymap=keys))
     async with app.run_test() as pilot:
         listed = app.screen.query_one("#saved", OptionList)
         await until(pilot, lambda: listed.has_focus)
@@ -430,7 +430,7 @@ async def test_vi_scrolls_texts_and_lists(joined: ScriptedJoinedRoom) -> None:
 async def test_mistakes_are_reported_at_the_start() -> None:
     door = ScriptedRoomService(ScriptedJoinedRoom())
     problems = [f"keys.toml, [x{n}]: there is no such context [/red]" for n in range(5)]
-    app = GenieApp(door, None, "ann", keymap=Keymap(runnable, {}, problems))
+    app = GenieApp(door, None, "ann", options=AppOptions(keymap=Keymap(runnable, {}, problems)))
     async with app.run_test() as pilot:
         said = notes(pilot)
         assert said.splitlines() == [*problems[:3], "and 2 more: genie-tui config check"]

@@ -186,7 +186,7 @@ async def test_a_theme_is_seen_at_once_and_taken_back_unless_it_is_saved(tmp_pat
         assert (home.used[0].theme, home.used[0].notify) == ("genie-light", "none")
         app = pilot.app
         assert isinstance(app, GenieApp)
-        assert app._notify == "none"  # rooms that are opened later follow it
+        assert app._alerts.settings.notify == "none"  # rooms that are opened later follow it
 
 
 async def test_a_broken_file_is_one_line_and_nothing_can_be_changed(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from textual.widgets import OptionList
 
 from genie_core.settings.load import SettingsSource
 from genie_core.settings.locations import Locations
-from genie_tui.app import GenieApp
+from genie_tui.app import AppOptions, GenieApp
 from genie_tui.screens.dialogs.theme import ThemeScreen
 from genie_tui.screens.settings import SettingsForm, SettingsScreen
 from genie_tui.widgets.picker import Picker
@@ -35,7 +35,7 @@ def start(tmp_path: Path) -> Start:
         source = SettingsSource(places.settings_file, env)
         form = SettingsForm(source, places, "ann", lambda _: None)
         door = ScriptedRoomService(ScriptedJoinedRoom())
-        app = GenieApp(door, None, "ann", theme=theme, clock=HandClock(), form=form)
+        app = GenieApp(door, None, "ann", clock=HandClock(), form=form, options=AppOptions(theme))
         async with app.run_test(size=(100, 40)) as pilot:
             yield pilot, places.settings_file
 
