@@ -459,17 +459,8 @@ class SendQueue:
 
 
 def _frame_of(unsent: PendingMessage) -> PostMessage:
-    return PostMessage(
-        unsent.id,
-        "" if unsent.to else unsent.text,
-        unsent.emote,
-        unsent.files,
-        unsent.quotes,
-        reply_to=unsent.reply_to,
-        to=unsent.to,
-        about=unsent.about,
-        sealed=unsent.sealed,
-    )
+    frame = msgspec.convert(unsent, PostMessage, from_attributes=True)
+    return msgspec.structs.replace(frame, text="") if unsent.to else frame
 
 
 def _smaller(body: RunBody) -> RunBody | None:

@@ -23,6 +23,7 @@ from genie_core.room.protocol.frames import (
     PostMessage,
     Publish,
     SetPreferences,
+    posted_by,
 )
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.security.sealing import seal
@@ -70,19 +71,7 @@ class Signer:
         match frame:
             case PostMessage():
                 visits = tuple(dict.fromkeys([self._who.visit, *self._visits()]))[:MOST_VISITS]
-                said = MessagePosted(
-                    frame.id,
-                    frame.text,
-                    emote=frame.emote,
-                    files=frame.files,
-                    quotes=frame.quotes,
-                    visits=visits,
-                    reply_to=frame.reply_to,
-                    to=frame.to,
-                    about=frame.about,
-                    sealed=frame.sealed,
-                )
-                entry = self._signed(said)
+                entry = self._signed(replace(posted_by(frame), visits=visits))
                 return replace(
                     frame, visits=visits, previous=entry.previous, signature=entry.signature
                 )

@@ -14,6 +14,7 @@ from genie_core.room.protocol.events import (
     FileRef,
     Kind,
     Measure,
+    MessagePosted,
     Quote,
     Role,
     RunBody,
@@ -152,6 +153,11 @@ class PostMessage(Frame, tag="say", frozen=True):
     to: str = ""
     sealed: tuple[bytes, ...] = ()
     about: bytes = b""
+
+
+def posted_by(frame: PostMessage) -> MessagePosted:
+    """Return the event of a frame: all fields of the same name, unchecked."""
+    return msgspec.convert(frame, MessagePosted, from_attributes=True)
 
 
 class ChangeMessage(Frame, tag="change", frozen=True):

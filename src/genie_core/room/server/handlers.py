@@ -49,6 +49,7 @@ from genie_core.room.protocol.frames import (
     SetPreferences,
     Stop,
     Stopping,
+    posted_by,
 )
 from genie_core.room.protocol.limits import AGENT_PER_MINUTE, AGENT_TURNS, Limits
 from genie_core.room.protocol.names import fold_name, is_blank
@@ -177,20 +178,17 @@ class FrameHandlers:
             if say.to in ("", peer.name)
             else ("", "")
         )
-        return MessagePosted(
-            whole_text(say.id),
-            whole_text(say.text),
-            handler,
-            say.emote,
-            device,
-            files,
-            tuple(_whole_quote(quote) for quote in say.quotes),
-            say.signature[:SIGNATURE_BYTES],
+        return msgspec.structs.replace(
+            posted_by(say),
+            id=whole_text(say.id),
+            text=whole_text(say.text),
+            handler=handler,
+            device=device,
+            files=files,
+            quotes=tuple(_whole_quote(quote) for quote in say.quotes),
+            signature=say.signature[:SIGNATURE_BYTES],
             visits=tuple(whole_text(visit, VISIT_CHARS) for visit in say.visits[:MOST_VISITS]),
             previous=say.previous[:PREVIOUS_BYTES],
-            reply_to=say.reply_to,
-            to=say.to,
-            sealed=say.sealed,
             about=say.about[:SIGNATURE_BYTES],
         )
 
