@@ -5,7 +5,7 @@ All texts are safe to show. A `MessageEntry` reads as its author left it by now.
 
 from datetime import date
 from enum import Enum
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
@@ -54,7 +54,9 @@ class MessageEntry(msgspec.Struct, frozen=True):
     reply: ReplyLine | None = None
     reply_to: int = 0
     """The number of its original, as its author gave it; 0 for none."""
-    change: Literal["", "edited", "deleted"] = ""
+    is_deleted: bool = False
+    marks: tuple[str, ...] = ()
+    """Remarks of a word each, such as "edited", which every surface shows."""
     reactions: Reactions = ()
     private: str = ""
     """The other reader of a private message: a member, or "genie"."""

@@ -41,7 +41,7 @@ def _message(entry: MessageEntry, *, numbered: bool) -> Iterator[str]:
     author = author_line(entry.author, by_agent=entry.by_agent)
     notes = "; ".join(filter(None, _notes(entry, numbered=numbered)))
     head = f"{author} ({notes})" if notes else author
-    if entry.change == "deleted":
+    if entry.is_deleted:
         yield f"{head} deleted this message"
         return
     yield f"* {head} {entry.text}" if entry.emote else f"{head}: {entry.text}"
@@ -58,7 +58,7 @@ def _notes(entry: MessageEntry, *, numbered: bool) -> Iterator[str]:
     yield _reply(entry, numbered=numbered)
     yield f"with {counted(len(entry.files), 'file')}" if entry.files else ""
     yield f"quotes {counted(quoted, 'message')}" if quoted else ""
-    yield "edited" if entry.change == "edited" else ""
+    yield from entry.marks
     yield entry.caveat
 
 

@@ -60,6 +60,7 @@ from genie_core.room.view.wording import (
     copied_from,
     file_lines,
     has_effect,
+    marks_of,
     parked_with,
     private_reader,
     quote_lines,
@@ -254,11 +255,12 @@ def revised(
     """Return a message's entry with the changes by its author and others."""
     reply = state.reply_of(thread)
     line = None if reply is None else _reply(reply)
-    entry = structs.replace(entry, reply=line, reactions=reactions_in(thread.reactions))
+    reactions, marks = reactions_in(thread.reactions), marks_of(thread)
+    entry = structs.replace(entry, reply=line, reactions=reactions, marks=marks)
     if thread.is_deleted:
-        return structs.replace(entry, text="", change="deleted", files=(), quotes=(), reply=None)
+        return structs.replace(entry, text="", is_deleted=True, files=(), quotes=(), reply=None)
     if thread.edit is not None:
-        return structs.replace(entry, text=visible(thread.text, tab=tab), change="edited")
+        return structs.replace(entry, text=visible(thread.text, tab=tab))
     return entry
 
 

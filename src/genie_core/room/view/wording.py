@@ -318,6 +318,7 @@ def _undecided(thread: MessageThread, whose: str) -> str:
 # Messages
 
 DELETED: Final = "deleted by its author"
+EDITED: Final = "edited"
 """Stands in place of a message that its author took back."""
 
 _FENCE: Final = re.compile(r"^ {0,3}```[ ]*+(?P<language>[\w+#.-]*+)[ ]*+$", re.MULTILINE)
@@ -414,6 +415,11 @@ def quote_of(text: str, posted: str, most: int | None = None) -> str:
     return f"{now} (edited; posted as {first})" if text else f"{first} (deleted since)"
 
 
+def marks_of(thread: MessageThread) -> tuple[str, ...]:
+    """Return the remarks, a word each, that every surface shows beside a message."""
+    return (EDITED,) if thread.edit is not None and not thread.is_deleted else ()
+
+
 def message_title(thread: MessageThread) -> str:
     """Return the author and time of a message."""
     return f"{author_line(thread.author, by_agent=thread.by_agent)}, {_moment(thread.at)}"
@@ -426,7 +432,7 @@ def message_text(thread: MessageThread) -> str:
         said, parts = msgspec.structs.replace(said, files=(), quotes=()), [f"[{DELETED}]"]
     else:
         parts = [visible(thread.text)] if thread.text else []
-        parts += ["[edited]"] if thread.edit is not None else []
+        parts += [f"[{mark}]" for mark in marks_of(thread)]
     if said.files:
         files = file_lines(said.files)
         parts.append("\n".join(f"▤ {file.number} {file.name}  {file.about}" for file in files))

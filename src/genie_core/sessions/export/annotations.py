@@ -26,7 +26,7 @@ from genie_core.room.view.approvals import what_changed
 from genie_core.room.view.costs import spent_tree
 from genie_core.room.view.entries import AnswerEntry, CallEntry, MessageEntry
 from genie_core.room.view.reader import resolution
-from genie_core.room.view.wording import DELETED, because, event_fields
+from genie_core.room.view.wording import DELETED, EDITED, because, event_fields
 from genie_core.sessions.export.choices import Choices
 from genie_core.sessions.export.story import Passage, StoryLine
 from genie_core.text.safe import visible, visible_line
@@ -184,11 +184,11 @@ def as_left(said: MessageEntry, change: Change | None) -> MessageEntry:
     return replace(said, text=visible(change.text))
 
 
-def change_word(change: Change | None) -> str:
-    """Say whether a message was edited or deleted; empty if neither."""
+def marks_of(message: MessageEntry, change: Change | None) -> tuple[str, ...]:
+    """Return the remarks about a message: those of its entry, and that it was changed later."""
     if change is None:
-        return ""
-    return DELETED if change.is_deleted else "edited"
+        return message.marks
+    return (DELETED,) if change.is_deleted else (*message.marks, EDITED)
 
 
 def collect(

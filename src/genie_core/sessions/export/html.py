@@ -27,7 +27,7 @@ from genie_core.sessions.export.annotations import (
     PageOutline,
     Proof,
     as_left,
-    change_word,
+    marks_of,
     proof_of,
 )
 from genie_core.sessions.export.choices import EVERYTHING, Choices
@@ -215,7 +215,9 @@ class HtmlPages:
         seq, found = message.seq, self._transcript.found
         change = found.change_of(seq)
         author = author_line(message.author, by_agent=message.by_agent)
-        marks = [self._span("vouched", each) for each in (message.caveat, change_word(change))]
+        marks = [
+            self._span("vouched", each) for each in (message.caveat, *marks_of(message, change))
+        ]
         head = f"{self._span('who', author)}{self._replied_to(message)}{''.join(marks)}{when}"
         yield f'<article class="said" id="m{seq}">\n<h3>{head}</h3>\n'
         yield from self._said(as_left(message, change))

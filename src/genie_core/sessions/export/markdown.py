@@ -13,7 +13,7 @@ from genie_core.room.protocol.events import FileRef, Quote
 from genie_core.room.state.room_state import AGENT
 from genie_core.room.view.entries import AnswerEntry, MessageEntry
 from genie_core.room.view.wording import author_line, quote_name
-from genie_core.sessions.export.annotations import Footnote, as_left, change_word
+from genie_core.sessions.export.annotations import Footnote, as_left, marks_of
 from genie_core.sessions.export.choices import EVERYTHING, Choices
 from genie_core.sessions.export.formats import IMAGES
 from genie_core.sessions.export.markdown_escape import BREAK, escape
@@ -99,11 +99,11 @@ class _Writer:
     def _message(self, message: MessageEntry, when: str) -> str:
         seq = message.seq
         change = self._found.change_of(seq)
-        mark = f" ({escape(change_word(change))})" if change else ""
+        marks = "".join(f" ({escape(each)})" for each in marks_of(message, change))
         note = f"[^{seq}]" if self._found.notes_of(seq) else ""
         to = f" in reply to {self._escape(message.reply.by)}" if message.reply else ""
         author = author_line(message.author, by_agent=message.by_agent)
-        head = f"**{self._escape(author)}**{to} {when}{mark}{note}"
+        head = f"**{self._escape(author)}**{to} {when}{marks}{note}"
         if change is not None and change.is_deleted:
             return head
         message = as_left(message, change)

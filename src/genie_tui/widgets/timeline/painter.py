@@ -200,11 +200,11 @@ class Painter:
     def _said_now(self, message: MessageEntry) -> list[Line]:
         """Draw a message's text as its author last left it."""
         muted = self._palette["muted"]
-        if message.change == "deleted":
+        if message.is_deleted:
             return self._wrap(Text("Message deleted", muted + Style(italic=True)))
         lines = self._said(message.author, message.text, emote=message.emote)
-        if message.change:
-            lines[-1].append(Segment("  edited", muted))
+        if message.marks:
+            lines[-1].append(Segment(f"  {', '.join(message.marks)}", muted))
         return lines
 
     def _reacted(self, reactions: Reactions) -> list[Line]:

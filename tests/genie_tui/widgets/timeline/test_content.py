@@ -168,7 +168,7 @@ def test_a_deletion_outlives_the_next_page() -> None:
     (entry,) = [
         each for each in shown(talk) if isinstance(each, MessageEntry) and each.message == gone.seq
     ]
-    assert entry.change == "deleted"
+    assert entry.is_deleted
 
 
 def test_what_changes_while_a_page_is_read_is_shown_in_it() -> None:

@@ -65,7 +65,8 @@ class Line(msgspec.Struct, frozen=True, omit_defaults=True):
     """Why it may not be its author's."""
     reply_to: int = 0
     """The number of the message or answer that it replies to."""
-    edited: bool = False
+    marks: tuple[str, ...] = ()
+    """Remarks of a word each, such as "edited"."""
     reactions: tuple[str, ...] = ()
     """The reactions to it by now, each with the names of those who reacted so."""
     changes: int = 0
@@ -169,13 +170,13 @@ def _message(entry: MessageEntry, at: str, room: JoinedRoom) -> Line:
         entry.seq,
         at,
         entry.author,
-        f"({DELETED})" if entry.change == "deleted" else text,
+        f"({DELETED})" if entry.is_deleted else text,
         by_agent=entry.by_agent,
         files=tuple(_attached(each.file, room) for each in entry.files if each.file is not None),
         quotes=tuple(_quoted(each.quote) for each in entry.quotes if each.quote is not None),
         caution=entry.caveat,
         reply_to=entry.reply_to,
-        edited=entry.change == "edited",
+        marks=entry.marks,
         reactions=_reactions(entry.reactions),
     )
 

@@ -75,7 +75,7 @@ class MessageEntry(_Part, frozen=True, tag="message"):
     text: str
     agent: bool = False
     emote: bool = False
-    edited: bool = False
+    marks: tuple[str, ...] = ()
     deleted: bool = False
     private: str = ""
     note: str = ""
@@ -141,7 +141,7 @@ def message_entry(
         entry.text,
         agent=entry.by_agent,
         emote=entry.emote,
-        edited=thread.edit is not None,
+        marks=entry.marks,
         deleted=thread.is_deleted,
         private=entry.private,
         note=entry.caveat,

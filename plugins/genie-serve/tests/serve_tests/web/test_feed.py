@@ -74,7 +74,7 @@ def test_what_changes_an_entry_comes_again_and_nothing_else() -> None:
     assert sorted(numbers(feed, head)) == [first.seq, reply.seq]
     by_seq = {each["seq"]: each for each in shown(feed, head)}
     assert by_seq[first.seq]["text"] == by_seq[reply.seq]["reply"]["text"] == "better"
-    assert by_seq[first.seq]["edited"]
+    assert by_seq[first.seq]["marks"] == ["edited"]
     assert by_seq[first.seq]["reactions"] == [{"text": "👍", "by": ["bob"]}]
 
 

@@ -161,7 +161,7 @@ function drawEntry(entry) {
     part(holder, "reactions", entry.reactions, () => reactionNodes(entry.reactions));
   } else {
     holder.element.classList.toggle("own", entry.by === room.name && !entry.agent);
-    part(holder, "head", [entry.edited, entry.private, entry.agent, room.role],
+    part(holder, "head", [entry.marks, entry.private, entry.agent, room.role],
       () => head(entry, entry.by, messageMarks(entry)));
     part(holder, "body", [entry.text, entry.deleted, entry.note, entry.reply, entry.quotes, entry.files],
       () => bodyNodes(entry));
@@ -194,7 +194,7 @@ function messageMarks(entry) {
   const marks = [];
   if (entry.agent) marks.push("agent");
   if (entry.private) marks.push(`private, to ${entry.private}`);
-  if (entry.edited) marks.push("edited");
+  marks.push(...(entry.marks || []));
   return marks.map((text) => node("span", "tag", text));
 }
 
