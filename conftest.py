@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.fork_server import forked_programs
 from tests.limits import SLOWNESS, scaled
 
 from genie_core.privacy import redaction
@@ -64,6 +65,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=0.1,
         help="share of the kills, closes and damages that drills repeat (default: a tenth)",
     )
+    parser.addoption(
+        "--no-fork-server",
+        action="store_true",
+        help="start all programs for real (default: those in Python are forks; tests/fork_server.py)",
+    )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _forked_programs(pytestconfig: pytest.Config) -> Iterator[None]:
+    if pytestconfig.getoption("--no-fork-server") or sys.platform != "linux":
+        yield
+        return
+    with forked_programs():
+        yield
 
 
 @pytest.hookimpl(tryfirst=True)
