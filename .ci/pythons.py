@@ -133,7 +133,18 @@ def tested(python: Path, version: str) -> int:
     modules = [*sorted(core.glob("test_*.py")), *(core / each for each in ENGINE), TESTING]
     contract = [ROOT / "tests" / "contract" / f"test_{each}.py" for each in CONTRACT]
     places = [str(each.relative_to(ROOT)) for each in (*contract, *modules)]
-    pytest = [str(python), "-m", "pytest", "-q", "-n", "4", "--dist", "loadfile"]
+    # Programs start for real here: no fork hides that one lacks an import.
+    pytest = [
+        str(python),
+        "-m",
+        "pytest",
+        "-q",
+        "-n",
+        "4",
+        "--dist",
+        "loadfile",
+        "--no-fork-server",
+    ]
     return call([*pytest, "--no-loadscope-reorder", "-m", "not drill", *places])
 
 
