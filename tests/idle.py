@@ -1,8 +1,8 @@
 """What an app in a test waits for, and what it need not do without a terminal."""
 
 import asyncio
-from collections import deque
-from collections.abc import Iterator
+from collections import defaultdict, deque
+from collections.abc import Hashable, Iterator
 from time import process_time
 from typing import Any
 from weakref import WeakSet
@@ -11,7 +11,9 @@ import pytest
 from rich.console import RenderableType
 from textual._compositor import Compositor  # it has no public name
 from textual._context import active_app, visible_screen_stack
+from textual.cache import LRUCache
 from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
 from textual.geometry import Region
 from textual.screen import Screen
 
@@ -84,6 +86,34 @@ def paint() -> None:
         if dirty:
             changed = Region.from_union(list(dirty)).intersection(screen)
             deque(compositor._get_renders(changed), 0)
+
+
+class _Kept(LRUCache[Any, list[RuleSet]]):
+    """Rules of one set of variables, which another app's change of its theme leaves true."""
+
+    def clear(self) -> None:
+        pass
+
+
+_parsed: defaultdict[Hashable, _Kept] = defaultdict(lambda: _Kept(2_000))
+
+
+class _ParsedOnce:
+    """Rules that were parsed with the same variables, by any app of this process."""
+
+    def __get__(self, stylesheet: Stylesheet, _: object) -> _Kept:
+        return _parsed[frozenset(stylesheet._variables.items())]
+
+    def __set__(self, stylesheet: Stylesheet, own: object) -> None:
+        """An app's own cache is not kept."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def apps_parse_styles_once() -> Iterator[None]:
+    """Parse the styles once for all apps rather than for each test."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Stylesheet, "_parse_cache", _ParsedOnce(), raising=False)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

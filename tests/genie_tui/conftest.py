@@ -2,6 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 from tests.genie_tui.scripted_room import ScriptedInvites, ScriptedJoinedRoom
+from tests.idle import apps_parse_styles_once as apps_parse_styles_once
 from tests.idle import pilots_compose_no_updates as pilots_compose_no_updates
 from tests.idle import pilots_wait_for_the_loop as pilots_wait_for_the_loop
 from textual.notifications import Notification

@@ -6,7 +6,7 @@ in `genie_tui.commands.handlers`.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Final, TypeAlias
@@ -79,7 +79,7 @@ def command_typed(spec: Spec) -> Command | None:
     return next((each for each in COMMANDS if each.slash == spec.name), None)
 
 
-def slash_commands() -> dict[str, Spec]:
+def slash_commands() -> Mapping[str, Spec]:
     """The commands that can be typed, by name, in the order in which they are listed."""
     return table.commands(Surface.SCREEN)
 

@@ -33,6 +33,7 @@ async def test_an_entry_is_slash_command_key_palette_entry_help_line_and_footer_
     joined: ScriptedJoinedRoom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(table, "COMMANDS", (*table.COMMANDS, SPEC))
+    monkeypatch.setattr(table, "commands", table.commands.__wrapped__)
     monkeypatch.setattr(registry, "COMMANDS", (*registry.COMMANDS, WAVE))
 
     class Room(genie_tui.screens.room.RoomScreen):

@@ -6,11 +6,12 @@ To add a command, add an entry, and a function in the module of its subject.
 """
 
 import re
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import Flag, IntEnum, auto
-from functools import partial
+from functools import cache, partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
 from genie_core.room.commands import arguments as read
@@ -99,10 +100,11 @@ class InvalidLine:
 Line: TypeAlias = MessageLine | CommandLine | PromptLine | InvalidLine
 
 
-def commands(surface: Surface) -> dict[str, Spec]:
+@cache
+def commands(surface: Surface) -> Mapping[str, Spec]:
     """Return the commands of one surface by name, in the order in which they are listed."""
     listed = [(each.group, each.name, each) for each in COMMANDS if each.surfaces & surface]
-    return {name: spec for _, name, spec in sorted(listed, key=lambda each: each[0])}
+    return MappingProxyType({name: spec for _, name, spec in sorted(listed, key=lambda e: e[0])})
 
 
 def later_command(text: str) -> str:
