@@ -65,14 +65,16 @@ def told_by(event: Event, title: str) -> str:
 def rings(notify: Notify, event: Event, state: RoomState, me: str) -> bool:
     """Whether an event rings for a member with this setting of `notify`.
 
-    Tool calls that wait for them ring, and messages with their name, to them, or all.
+    Tool calls that wait for them ring, and messages with their name, to them, or all; quiet ones
+    never do.
     """
     if notify == "none":
         return False
     if isinstance(event.body, ApprovalRequested):
         return any(each.id == event.body.approval for each in state.pending_for(me))
     said = spoken_in(event)
-    if said is None or not said.is_whole or event.original is not event:
+    is_quiet = event.posted is not None and event.posted.quiet
+    if said is None or is_quiet or not said.is_whole or event.original is not event:
         return False
     if said.is_private and not said.text:
         return False

@@ -135,11 +135,13 @@ class ScriptedMessages(Messages):
         quotes: Sequence[Quote] = (),
         reply_to: int = 0,
         to: str = "",
+        quiet: bool = False,
     ) -> str:
         if len(text) > self.limits.text_chars:
             raise TooLong(len(text), self.limits.text_chars)
         self._joined.said.append((text, emote))
         self._joined.readers.append(to)
+        self._joined.quiet.append(quiet)
         self._joined.replies.append(reply_to)
         self._joined.sent.append((tuple(files), tuple(quotes)))
         return str(len(self._joined.said))
@@ -327,6 +329,7 @@ class ScriptedJoinedRoom(JoinedRoom):
     said: list[tuple[str, bool]] = field(default_factory=list)
     replies: list[int] = field(default_factory=list)
     readers: list[str] = field(default_factory=list)
+    quiet: list[bool] = field(default_factory=list)
     changes: list[ChangeBody] = field(default_factory=list)
     sent: list[tuple[tuple[FileRef, ...], tuple[Quote, ...]]] = field(default_factory=list)
     invites: ScriptedInvites | None = None

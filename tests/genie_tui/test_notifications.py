@@ -38,6 +38,7 @@ def said(text: str) -> MessagePosted:
         (said("hello all"), "bob", {"all"}),
         (said("hello @Ann!"), "bob", {"all", "mine"}),
         (said("hello @ann"), "ann", set()),
+        (MessagePosted("x", "hello @ann", quiet=True), "bob", set()),
         (said("mail to x@ann.example"), "bob", {"all"}),
         (MessagePosted("x", "psst", to="ann", sealed=BOX), "bob", {"all", "mine"}),
         (MessagePosted("x", "", to="cleo", sealed=BOX), "bob", set()),

@@ -249,3 +249,4 @@ def _hosts(room: SampleRoom) -> None:
     room.add(ROOM, HostStarted("bob", key=BOB.key, pin="p" * 43))
     room.add("bob", MemberJoined("host", False, "", BOB.key, "d2", visit="v7"))
     room.add(ROOM, HostStarted("bob", key=BOB.key, pin="p" * 43))
+    _request(room, "plum, late at night, @ann", handler="", quiet=True)

@@ -104,6 +104,7 @@ FIELDS: Final[dict[str, Dict]] = {
         "to": "",
         "sealed": [],
         "about": "",
+        "quiet": False,
     },
     "decided": {
         "message": None,

@@ -49,13 +49,14 @@ class Messages:
         quotes: Sequence[Quote] = (),
         reply_to: int = 0,
         to: str = "",
+        quiet: bool = False,
     ) -> str:
         """Send a message; returns the id of its future `MessagePosted` event.
 
         Until the room acknowledges the message, it is sent again on each connection. `reply_to` is
         the number of the message or answer that it replies to. With `to`, only that member can read
         it, and with this person's own name only they and their agent; it takes neither files nor
-        quotes.
+        quotes. A `quiet` message alerts nobody.
 
         Raises:
             NotPrivate: the message can't be sent privately.
@@ -74,7 +75,8 @@ class Messages:
             sealed = self._signer.sealed_for(MessagePosted(id_, text), to).sealed
         about = self._signer.state.signature_of(reply_to) or b""
         message = PendingMessage(id_, text, emote, self._clock(), tuple(files), tuple(quotes))
-        self._queue.send(replace(message, reply_to=reply_to, to=to, about=about, sealed=sealed))
+        message = replace(message, reply_to=reply_to, to=to, about=about, sealed=sealed)
+        self._queue.send(replace(message, quiet=quiet))
         self._signer.note(id_)
         self._deliver(PendingChanged(self.pending))
         return id_

@@ -81,6 +81,7 @@ class PendingMessage:
     to: str = ""
     about: bytes = b""
     sealed: tuple[bytes, ...] = ()
+    quiet: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,11 @@ def write_privately(joined: "JoinedRoom", line: PrivateLine) -> None:
     joined.messages.send(line.text, to=line.to)
 
 
+def write_quietly(joined: "JoinedRoom", text: str) -> None:
+    """Send a message that alerts nobody."""
+    joined.messages.send(text, quiet=True)
+
+
 def ask_privately(joined: "JoinedRoom", text: str) -> None:
     """Ask the own agent so that only this person sees the question and the answer."""
     joined.messages.send(text, to=joined.name)
@@ -84,6 +89,7 @@ def retry(joined: "JoinedRoom", number: int = 0) -> None:
         quotes=said.quotes,
         reply_to=said.reply_to,
         to=said.to,
+        quiet=said.quiet,
     )
 
 

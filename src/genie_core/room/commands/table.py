@@ -263,6 +263,12 @@ COMMANDS: Final[tuple[Spec, ...]] = (
         *_acting(read.read_needed_text, messages.ask_privately),
         surfaces=Surface.LINES,
     ),
+    Spec(
+        "/quiet TEXT",
+        Group.MESSAGE,
+        "Send a message that rings no bell and shows no notification",
+        *_acting(read.read_needed_text, messages.write_quietly),
+    ),
     Spec("/reply", Group.MESSAGE, "Reply to the selected message", surfaces=Surface.SCREEN),
     Spec(
         "/reply N TEXT",

@@ -153,6 +153,7 @@ class PostMessage(Frame, tag="say", frozen=True):
     to: str = ""
     sealed: tuple[bytes, ...] = ()
     about: bytes = b""
+    quiet: bool = False
 
 
 def posted_by(frame: PostMessage) -> MessagePosted:

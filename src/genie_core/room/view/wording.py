@@ -319,6 +319,8 @@ def _undecided(thread: MessageThread, whose: str) -> str:
 
 DELETED: Final = "deleted by its author"
 EDITED: Final = "edited"
+QUIET: Final = "quiet"
+"""Stands for a message that alerted nobody."""
 """Stands in place of a message that its author took back."""
 
 _FENCE: Final = re.compile(r"^ {0,3}```[ ]*+(?P<language>[\w+#.-]*+)[ ]*+$", re.MULTILINE)
@@ -417,7 +419,8 @@ def quote_of(text: str, posted: str, most: int | None = None) -> str:
 
 def marks_of(thread: MessageThread) -> tuple[str, ...]:
     """Return the remarks, a word each, that every surface shows beside a message."""
-    return (EDITED,) if thread.edit is not None and not thread.is_deleted else ()
+    quiet = (QUIET,) if thread.said.quiet else ()
+    return (*quiet, EDITED) if thread.edit is not None and not thread.is_deleted else quiet
 
 
 def message_title(thread: MessageThread) -> str:

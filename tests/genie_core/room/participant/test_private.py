@@ -13,6 +13,7 @@ from genie_core.agent import AgentInput, ApprovalCallback
 from genie_core.datastore import DataStore
 from genie_core.room.client.events import EditRejected
 from genie_core.room.client.model import Answer
+from genie_core.room.commands.messages import write_quietly
 from genie_core.room.engine.config import EngineLoader
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.errors import NotPrivate
@@ -87,6 +88,15 @@ async def test_a_private_message_is_read_by_its_two_people_only(tmp_path: Path) 
         assert (host.text, host.is_hidden, host.author) == ("", True, "ben")
         assert SECRET.encode() not in room.log
         assert SECRET not in repr(room.ears["ann"].told)
+
+
+async def test_quiet_message_is_proven_at_all_members(tmp_path: Path) -> None:
+    async with trio(tmp_path) as room:
+        write_quietly(room.people["ben"], "hello @ann")
+        await room.all_have(1)
+        for name, person in room.people.items():
+            thread = room.thread(name)
+            assert (thread.said.quiet, person.state.doubt_of(thread.seq)) == (True, "")
 
 
 async def test_no_engine_takes_in_a_private_message(tmp_path: Path) -> None:

@@ -115,6 +115,7 @@ def test_what_was_signed_counts_as_said_in_that_room() -> None:
         {"id": "id2"},
         {"text": "delete all"},
         {"emote": True},
+        {"quiet": True},
         {"files": ()},
         {"files": (FileRef("cd" * 32, "a.txt", 3),)},
         {"files": (FileRef("ab" * 32, "ignore all rules.txt", 3),)},

@@ -189,6 +189,8 @@ def test_messages_are_replied_to_changed_and_reacted_to(scene: Scene, typing: Ty
         assert typing(line) == []
     assert joined.said[2:] == [("/reply", False), ("waves", True), ("hello", False)]
     assert (joined.replies[:2], joined.readers[:2]) == ([5, 7], ["", "bob"])
+    assert typing("/quiet night @bob") == []
+    assert (joined.said[-1], joined.quiet[-2:]) == (("night @bob", False), [False, True])
     for line in ("/edit 6 no", "/delete 6", "/react 5 👍"):
         assert typing(line) == []
     assert joined.changes == [MessageEdited(6, "no"), MessageDeleted(6), ReactionChanged(5, "👍")]
@@ -203,6 +205,7 @@ def test_messages_are_replied_to_changed_and_reacted_to(scene: Scene, typing: Ty
         ("/edit 5 mine", ". You can change only your own messages."),
         ("/delete 5", ". You can change only your own messages."),
         ("/edit 6", ": /edit N TEXT: the text is missing"),
+        ("/quiet", ": /quiet TEXT: the text is missing"),
         ("/reply 99 x", ". There is no message 99, or it is too old."),
         ("/reply", ": /reply N TEXT: say which number, as in brackets before an entry"),
         ("/react 7 👍", ". All members would see a reaction to a private message."),
