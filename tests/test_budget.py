@@ -15,7 +15,7 @@ BUDGET = {
     "plugins/genie-eval/src": 1_350,
     "plugins/genie-import/src": 2_550,
     "plugins/genie-record/src": 400,
-    "plugins/genie-serve/src": 8_900,
+    "plugins/genie-serve/src": 8_975,
     "plugins/genie-testing/src": 3_300,
     "src/genie_core/agent": 9_900,
     "src/genie_core/assistant": 16_750,

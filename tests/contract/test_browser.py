@@ -153,6 +153,21 @@ def test_what_others_write_is_text_and_nothing_of_it_runs(
         assert tab.problems == []
 
 
+def test_visitor_types_commands(ann: Terminal, page: Page, browser: Browser) -> None:
+    bob = joined(browser, page, "bob")
+    ann.say("hello from the terminal")
+    bob.wait_for("hello from the terminal", "genie stayed silent")
+    bob.say("/who")
+    bob.wait_for("ann (host)", "bob (guest)")
+    number = bob.value("document.querySelector('.entry-message .number').innerText")[1:-1]
+    bob.say(f"/react {number} 👍")
+    bob.wait_for("👍", gone="bob (guest)\n")
+    bob.say("/tools")
+    bob.wait_for("Not done: /tools needs the program genie-tui in a terminal")
+    assert bob.value("document.getElementById('text').value") == "/tools"
+    assert bob.problems == []
+
+
 def test_the_page_shows_any_text_as_text_and_its_policy_runs_no_other_script(
     page: Page, browser: Browser
 ) -> None:
@@ -169,7 +184,9 @@ def test_the_page_shows_any_text_as_text_and_its_policy_runs_no_other_script(
         {{ type: "notice", seq: 902, at: 0, mark: bad, text: bad }},
       ],
       streams: [{{ message: 900, text: bad }}],
-    }}); }})()""")
+    }});
+    room.pending.set("bad", {{ frame: {{ text: "/who" }}, element: node("p") }});
+    settle("bad", bad, bad); }})()""")
     assert bob.text.count(HOSTILE) > 15
     assert bob.value(IS_CLEAN)
     assert bob.problems == []
@@ -300,7 +317,7 @@ def test_it_can_be_read_and_used_by_keyboard_on_a_phone(
     roles = {each["role"]["value"]: each.get("name", {}).get("value", "") for each in shown}
     assert {"main", "banner", "log", "status", "region", "heading"} <= roles.keys()
     assert roles["log"] == "Messages"
-    assert roles["textbox"].startswith("Message; Enter sends")
+    assert roles["textbox"].startswith("Message, or a command such as /help; Enter sends")
     nameless = [
         each["role"]["value"]
         for each in shown

@@ -7,7 +7,13 @@ from typing import Final
 from genie_core.errors import GenieError
 from genie_core.room.client.model import PendingMessage
 from genie_core.room.commands.arguments import MessageLine, PromptLine
-from genie_core.room.commands.table import CommandLine, InvalidLine, later_command, parse_line
+from genie_core.room.commands.table import (
+    LATER_COMMAND,
+    CommandLine,
+    InvalidLine,
+    later_command,
+    parse_line,
+)
 from genie_core.text.safe import visible_line
 from genie_tui.commands.context import Purpose, RoomContext, RoomNotOpen
 from genie_tui.commands.custom import CustomCommands
@@ -19,11 +25,6 @@ from genie_tui.commands.registry import command_named, command_typed, run_effect
 SENT_SOON: Final = "The room is still opening. Your input is sent as soon as it is open."
 CLOSED: Final = "The room is closed. Your draft is kept."
 PUBLIC: Final = "Not sent: this would go to the whole room, and you are writing a private message."
-
-LATER_COMMAND: Final = (
-    "Not sent: a line begins with {command}, which is a command only at the beginning of a text. "
-    "Send it alone, or indent the line to send it as text."
-)
 
 EXCERPT: Final = 60
 """Characters of a message shown to identify it."""
@@ -49,7 +50,7 @@ async def submit(context: RoomContext, custom: CustomCommands, text: str) -> Non
     if names := context.attachments.secrets_in(text):
         _give_back(context, text, f"Not sent: it contains your secret {', '.join(names)}.")
     elif command := later_command(text):
-        _give_back(context, text, LATER_COMMAND.format(command=command))
+        _give_back(context, text, f"Not sent: {LATER_COMMAND.format(command=command)}")
     elif isinstance(line, InvalidLine):
         if not await _run_custom(context, custom, text):
             _give_back(context, text, line.text)

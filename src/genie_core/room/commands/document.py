@@ -15,8 +15,9 @@ HEADING: Final = "## In a room\n"
 ABOUT: Final = """\
 A line that begins with a slash is a command; two slashes send a text that begins with one. In
 *the terminal*, `/` lists the commands and `f1` all keys and commands. In
-[lines](guide/plain.md), as with `--plain`, `/help` lists them, and they take the number of a
-message, since nothing can be selected. Entries without a note hold in both.
+[lines](guide/plain.md), as with `--plain`, and in [a browser](serve.md#in-a-browser), `/help` lists
+them, and they take the number of a message, since nothing can be selected. Entries without a note
+hold in the terminal and in lines.
 """
 TITLES: Final = {
     Group.GENERAL: "The room",
@@ -26,7 +27,13 @@ TITLES: Final = {
     Group.HOST: "Hosting",
     Group.APP: "The program",
 }
-WHERE: Final = {Surface.SCREEN: " (terminal)", Surface.LINES: " (lines)"}
+WHERE: Final = {
+    Surface.SCREEN: " (terminal)",
+    Surface.LINES: " (lines)",
+    Surface.TERMINAL: "",
+    Surface.NUMBERED: " (lines, browser)",
+    Surface.ALL: " (all)",
+}
 
 
 def with_commands(page: str) -> str:
@@ -45,7 +52,7 @@ def _section(group: Group) -> Iterator[str]:
 
 
 def _item(spec: Spec) -> list[str]:
-    text = f"`{spec.usage}` — {spec.help}{WHERE.get(spec.surfaces, '')}"
+    text = f"`{spec.usage}` — {spec.help}{WHERE[spec.surfaces]}"
     lines = textwrap.wrap(text, 96, break_long_words=False, break_on_hyphens=False)
     return [f"- {lines[0]}", *(f"  {line}" for line in lines[1:])]
 

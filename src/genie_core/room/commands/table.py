@@ -35,6 +35,12 @@ UNSEEN: Final = "\u200b\u200c\u200d\u2060\ufeff\u00ad\u200e\u200f"
 SLASHES: Final = ("\uff0f", "\u2044", "\u2215", "\u29f8", "\u2571")
 """Characters that look like a slash; a private text behind one must not go to all."""
 
+LATER_COMMAND: Final = (
+    "a line begins with {command}, which is a command only at the beginning of a text. "
+    "Send it alone, or indent the line to send it as text."
+)
+LISTED: Final = "/help lists all commands."
+
 _COMMAND: Final = re.compile(rf"[{UNSEEN}]*/[A-Za-z][A-Za-z-]*(?!\S)")
 
 
@@ -54,7 +60,12 @@ class Surface(Flag):
 
     SCREEN = auto()
     LINES = auto()
-    ALL = SCREEN | LINES
+    BROWSER = auto()
+    """The text box of the page for guests."""
+    TERMINAL = SCREEN | LINES
+    NUMBERED = LINES | BROWSER
+    """Messages are named by their numbers."""
+    ALL = TERMINAL | BROWSER
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +86,7 @@ class Spec:
     """Whether completion begins before the first character of an argument."""
     replaces: bool = False
     """Whether it cancels the same command if that still runs."""
-    surfaces: Surface = Surface.ALL
+    surfaces: Surface = Surface.TERMINAL
 
     @property
     def name(self) -> str:
@@ -105,6 +116,11 @@ def commands(surface: Surface) -> Mapping[str, Spec]:
     """Return the commands of one surface by name, in the order in which they are listed."""
     listed = [(each.group, each.name, each) for each in COMMANDS if each.surfaces & surface]
     return MappingProxyType({name: spec for _, name, spec in sorted(listed, key=lambda e: e[0])})
+
+
+def help_lines(surface: Surface) -> list[str]:
+    """Return a line about each command of one surface."""
+    return [f"{spec.usage}: {spec.help}" for spec in commands(surface).values()]
 
 
 def later_command(text: str) -> str:
@@ -160,8 +176,10 @@ def _command_line(spec: Spec, rest: str) -> Line:
 
 
 def _unknown(name: str, surface: Surface) -> str:
+    if surface is Surface.BROWSER and name.lower() in commands(Surface.TERMINAL):
+        return f"/{name} needs the program genie-tui in a terminal; {LISTED}"
     near = get_close_matches(name.lower(), commands(surface), n=1, cutoff=0.5)
-    hint = f"did you mean /{near[0]}?" if near else "/help lists all commands."
+    hint = f"did you mean /{near[0]}?" if near else LISTED
     return f"There is no command /{name}; {hint} To send text starting with /, type //."
 
 
@@ -187,7 +205,7 @@ def _measures(measures: Iterable[tuple[Measure, str, str]]) -> Iterable[Spec]:
 
 COMMANDS: Final[tuple[Spec, ...]] = (
     Spec("/help", Group.GENERAL, "Show keys and commands", surfaces=Surface.SCREEN),
-    Spec("/help", Group.GENERAL, "List the commands", surfaces=Surface.LINES),
+    Spec("/help", Group.GENERAL, "List the commands", surfaces=Surface.NUMBERED),
     Spec(
         "/find [TEXT]",
         Group.GENERAL,
@@ -217,8 +235,15 @@ COMMANDS: Final[tuple[Spec, ...]] = (
         *_acting(read.read_optional_name, people.who),
         ("person",),
         at_once=False,
+        surfaces=Surface.ALL,
     ),
-    Spec("/me waves", Group.GENERAL, "Say what you do, in the third person", read.read_text),
+    Spec(
+        "/me waves",
+        Group.GENERAL,
+        "Say what you do, in the third person",
+        read.read_text,
+        surfaces=Surface.ALL,
+    ),
     Spec("/stop", Group.GENERAL, "Stop all your agents at once", None, engine.stop),
     Spec(
         "/show N",
@@ -247,7 +272,7 @@ COMMANDS: Final[tuple[Spec, ...]] = (
         Group.MESSAGE,
         "Send a message that only one member can read",
         *_acting(read.read_private_text, messages.write_privately),
-        surfaces=Surface.LINES,
+        surfaces=Surface.NUMBERED,
     ),
     Spec(
         "/ask [TEXT]",
@@ -275,7 +300,7 @@ COMMANDS: Final[tuple[Spec, ...]] = (
         Group.MESSAGE,
         "Reply to message or answer N",
         *_acting(read.read_numbered_text, messages.reply),
-        surfaces=Surface.LINES,
+        surfaces=Surface.NUMBERED,
     ),
     Spec(
         "/edit",
@@ -288,7 +313,7 @@ COMMANDS: Final[tuple[Spec, ...]] = (
         Group.MESSAGE,
         "Give message N of yours another text",
         *_acting(read.read_numbered_text, messages.edit),
-        surfaces=Surface.LINES,
+        surfaces=Surface.NUMBERED,
     ),
     Spec(
         "/delete",
@@ -301,7 +326,7 @@ COMMANDS: Final[tuple[Spec, ...]] = (
         Group.MESSAGE,
         "Delete message N of yours",
         *_acting(read.read_number, messages.delete),
-        surfaces=Surface.LINES,
+        surfaces=Surface.NUMBERED,
     ),
     Spec(
         "/retry",
@@ -322,7 +347,7 @@ COMMANDS: Final[tuple[Spec, ...]] = (
         Group.MESSAGE,
         "React to message or answer N; the same reaction again takes it back",
         *_acting(read.read_numbered_text, messages.react),
-        surfaces=Surface.LINES,
+        surfaces=Surface.NUMBERED,
     ),
     Spec(
         "/editor [TEXT]",

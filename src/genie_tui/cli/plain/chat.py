@@ -45,7 +45,7 @@ from genie_core.room.commands.table import (
     InvalidLine,
     Spec,
     Surface,
-    commands,
+    help_lines,
     parse_line,
 )
 from genie_core.room.open.requests import NewRoom, OpenRequest
@@ -346,8 +346,7 @@ class PlainRoom:
             yield from self._typed(self._held.popleft())
 
     def _help(self, _: None) -> Iterator[str]:
-        for spec in commands(Surface.LINES).values():
-            yield f"{spec.usage}: {spec.help}"
+        yield from help_lines(Surface.LINES)
         yield from ABOUT_LINES.splitlines()
 
     def _quit(self, _: None) -> Iterator[str]:

@@ -1,10 +1,13 @@
 """Lines that are typed in a room, and the table of commands that they name."""
 
+from inspect import get_annotations
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from genie_core.room.commands.arguments import MessageLine, ModerationRequest, SaveRequest
+from genie_core.room.commands.messages import Member
 from genie_core.room.commands.table import (
     COMMANDS,
     CommandLine,
@@ -15,7 +18,7 @@ from genie_core.room.commands.table import (
 )
 
 NAMES = sorted({spec.name for spec in COMMANDS})
-SURFACES = (Surface.SCREEN, Surface.LINES)
+SURFACES = (Surface.SCREEN, Surface.LINES, Surface.BROWSER)
 
 
 def test_text_is_a_message() -> None:
@@ -115,3 +118,21 @@ def test_lines_without_number_or_text_are_invalid(text: str) -> None:
 @pytest.mark.parametrize("name", ["reply", "tools", "thread"])
 def test_screen_command_takes_no_number(name: str) -> None:
     assert isinstance(parse_line(f"/{name}", Surface.LINES), InvalidLine)
+
+
+@pytest.mark.parametrize("name", ["tools", "invite", "kick", "model", "QUIT"])
+def test_browser_names_commands_of_terminal(name: str) -> None:
+    line = parse_line(f"/{name}", Surface.BROWSER)
+    assert isinstance(line, InvalidLine)
+    assert line.text.startswith(f"/{name} needs the program genie-tui in a terminal")
+
+
+def test_browser_suggests_own_commands() -> None:
+    line = parse_line("/whom", Surface.BROWSER)
+    assert isinstance(line, InvalidLine)
+    assert "/who?" in line.text
+
+
+def test_browser_commands_need_only_a_member() -> None:
+    effects = [each.effect for each in commands(Surface.BROWSER).values() if each.effect]
+    assert {get_annotations(each)["joined"] for each in effects} == {Member}

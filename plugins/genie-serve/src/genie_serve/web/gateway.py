@@ -95,7 +95,7 @@ class Enter(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Say(msgspec.Struct, tag="say", forbid_unknown_fields=True):
-    """Posts a message; `id` is the page's own, `reply` the number of its original."""
+    """Posts a message or a command; `id` is the page's own, `reply` the number of its original."""
 
     id: Annotated[str, msgspec.Meta(min_length=1, max_length=40)]
     text: str

@@ -5,20 +5,35 @@ import logging
 import secrets
 from collections import deque
 from contextlib import suppress
-from typing import Final, Literal, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
 import msgspec
 
+from genie_core.errors import GenieError
 from genie_core.privacy.redaction import mask_known
 from genie_core.room.client.connection import RoomConnection
 from genie_core.room.client.events import (
     Delivery,
+    EditRejected,
     EventsRecorded,
     MessageRejected,
     Notice,
 )
 from genie_core.room.client.handshake import ClientHandshake
+from genie_core.room.client.messages import Messages
 from genie_core.room.client.model import ConnectionState, ConnectionStatus
+from genie_core.room.commands.arguments import MessageLine, PromptLine
+from genie_core.room.commands.outcome import NotDone, Result
+from genie_core.room.commands.table import (
+    LATER_COMMAND,
+    CommandLine,
+    InvalidLine,
+    Surface,
+    help_lines,
+    later_command,
+    parse_line,
+)
 from genie_core.room.open.route import Route
 from genie_core.room.protocol.codec import event_mark
 from genie_core.room.protocol.errors import Diverged, RoomError
@@ -27,6 +42,7 @@ from genie_core.room.protocol.frames import AnswerDelta, MemberTyping, Welcome
 from genie_core.room.security.challenge import InviteSecret
 from genie_core.room.security.identity import Identity
 from genie_core.room.state.hosting import Claim, KnownHosts, can_host, refuse_false_claim
+from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.dialer import Dialer
 from genie_core.room.transport.rate import TokenBucket
 from genie_core.room.transport.websocket import tls_connect
@@ -34,6 +50,9 @@ from genie_core.runtime.tasks import start_task
 from genie_core.text.safe import visible, visible_line
 from genie_serve.web.entries import message_entry
 from genie_serve.web.feed import KEPT, RoomFeed
+
+if TYPE_CHECKING:
+    from genie_core.room.participant.room import JoinedRoom
 
 MOST_TABS: Final = 8
 """Tabs of one visitor at a time."""
@@ -58,6 +77,10 @@ MOST_BYTES: Final = 256 * 1024
 MOST_SENT: Final = 200
 """Latest messages of a visitor whose fate is known, in case that a tab asks again."""
 
+ABOUT_TEXT: Final = """\
+Any other text is a message; // begins one with a slash. Each message shows its number in brackets.
+"""
+NO_PROMPTS: Final = "prompts of tool servers need the program genie-tui in a terminal"
 ONLY_READS: Final = "this link is for reading only"
 LEFT: Final = "you have left the room"
 INTERNAL: Final = "an internal error ended the visit"
@@ -83,10 +106,14 @@ class Streamed(msgspec.Struct, frozen=True):
 
 
 class Sent(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The outcome of a message of the visitor, by the page's id; without `why` it is recorded."""
+    """The outcome of a message or command of the visitor, by the page's id.
+
+    Without `why`, the message is recorded or the command carried out; `shown` answers a command.
+    """
 
     id: str
     why: str = ""
+    shown: str = ""
 
 
 class Update(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -152,6 +179,15 @@ class WebRoom:
         """Begin again, as the room's log is another one than this feed's."""
         if self.feed is feed:
             self.feed = RoomFeed()
+
+
+@dataclass(frozen=True, slots=True)
+class _Author:
+    """A visitor as the commands take them, a `Member`."""
+
+    name: str
+    state: RoomState
+    messages: Messages
 
 
 class Visitor:
@@ -351,10 +387,10 @@ class Visitor:
                 self._stream(message, text)
             case MessageRejected(message=message, reason=reason):
                 self._settle(message.id, _told(reason))
+            case EditRejected(reason=reason):
+                self._note(f"not edited: {reason}")
             case Notice(text=text):
-                for tab in self.tabs:
-                    tab.notices.append(_told(text))
-                self._wake()
+                self._note(text)
 
     def _record(self, event: Event) -> None:
         feed = self._feed
@@ -400,6 +436,11 @@ class Visitor:
         self._streams[message] = before + visible(text)[: max(0, most - len(before))]
         self._wake()
 
+    def _note(self, text: str) -> None:
+        for tab in self.tabs:
+            tab.notices.append(_told(text))
+        self._wake()
+
     def _show(self, status: Status) -> None:
         self.status = status
         self._wake()
@@ -411,27 +452,31 @@ class Visitor:
     # -- to the room
 
     def say(self, tab: Tab, id_: str, text: str, reply_to: int) -> None:
-        """Send a message; the tab hears of its outcome. The same id is sent only once."""
+        """Send a message or carry out a command, once for each id; the tab gets the outcome."""
         if id_ in self._sent:
-            known = self._sent[id_][1]
-            if known is not None:
-                tab.sent.append(known)
-                tab.changed.set()
+            self._report(tab, self._sent[id_][1])
             return
-        client = self._client
-        if self.role == "observer" or client is None:
-            tab.sent.append(Sent(id_, ONLY_READS))
-            tab.changed.set()
+        if self.role == "observer" or self._client is None:
+            self._report(tab, Sent(id_, ONLY_READS))
             return
+        messages = self._client.messages
+        before = {each.id for each in messages.pending}
         try:
-            message = client.messages.send(text, reply_to=reply_to)
-        except RoomError as error:
-            tab.sent.append(Sent(id_, _told(str(error))))
-            tab.changed.set()
+            shown = _submit(_Author(self.name, self._feed.state, messages), text, reply_to)
+        except GenieError as error:
+            self._report(tab, Sent(id_, _told(str(error))))
             return
-        self._sent[id_] = message, None
+        added = [each.id for each in messages.pending if each.id not in before]
+        outcome = None if added else Sent(id_, shown=visible(mask_known(shown)))
+        self._sent[id_] = "".join(added), outcome
         while len(self._sent) > MOST_SENT:
             del self._sent[next(iter(self._sent))]
+        self._report(tab, outcome)
+
+    def _report(self, tab: Tab, sent: Sent | None) -> None:
+        if sent is not None:
+            tab.sent.append(sent)
+            tab.changed.set()
 
     def types(self) -> None:
         """Show the others that the person is typing."""
@@ -523,6 +568,31 @@ class Visitor:
                 more.append(Streamed(message, text[begin:]))
                 tab.streamed[message] = len(text)
         return more
+
+
+def _submit(author: "_Author", text: str, reply_to: int) -> str:
+    """Send a message or carry out a command; return the text that answers it.
+
+    Raises:
+        GenieError: nothing was done; the text says why.
+    """
+    line = parse_line(text, Surface.BROWSER)
+    if command := later_command(text):
+        raise NotDone(LATER_COMMAND.format(command=command))
+    match line:
+        case MessageLine():
+            author.messages.send(line.text, emote=line.emote, reply_to=reply_to)
+        case CommandLine(spec=spec, arguments=arguments) if spec.effect is not None:
+            # A command of the browser takes a `Member`; the table's type is that of all.
+            outcome = spec.effect(cast("JoinedRoom", author), arguments)
+            return outcome.text if isinstance(outcome, Result) else ""
+        case CommandLine():
+            return "\n".join([*help_lines(Surface.BROWSER), ABOUT_TEXT])
+        case PromptLine():
+            raise NotDone(NO_PROMPTS)
+        case InvalidLine(text=why):
+            raise NotDone(why)
+    return ""
 
 
 def _if_new(tab: Tab, status: Status) -> Status | None:

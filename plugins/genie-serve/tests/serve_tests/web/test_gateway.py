@@ -423,6 +423,82 @@ async def test_an_observer_can_not_write(site: Site) -> None:
     assert not site.ann.state.threads
 
 
+async def say(tab: ClientConnection, text: str) -> dict[str, Any]:
+    """Type a text into the page's box; return its outcome without the id."""
+    id_ = text[:40]
+    await tab.send(json.dumps({"type": "say", "id": id_, "text": text}))
+    sent: dict[str, Any] = {}
+
+    def is_done(seen: list[dict[str, Any]]) -> bool:
+        told = [each for update in seen for each in update.get("sent", ()) if each["id"] == id_]
+        sent.update(told[0] if told else {})
+        return bool(told)
+
+    await until(tab, is_done)
+    return {name: value for name, value in sent.items() if name != "id"}
+
+
+async def test_visitor_types_commands(site: Site) -> None:
+    site.ann.messages.send("before")
+    await site.ear.until(lambda: bool(site.ann.state.threads))
+    (before,) = site.ann.state.threads.values()
+    bob = Browser(site.gateway.link(site.room))
+    await bob.enter("bob")
+    async with bob.tab() as tab:
+        await until(tab, lambda seen: "before" in texts(seen))
+        assert "bob (guest)" in (await say(tab, "/who"))["shown"]
+        assert "/react N EMOJI: " in (await say(tab, "/help"))["shown"]
+        assert await say(tab, "/me waves") == {}
+        assert await say(tab, "//help") == {}
+        assert await say(tab, f"/react {before.seq} 👍") == {}
+        assert await say(tab, f"/reply {before.seq} indeed") == {}
+        assert await say(tab, "/msg ann psst") == {}
+        await site.ear.until(lambda: len(site.ann.state.threads) == 5 and bool(before.reactions))
+        waves, slashed, reply, private = list(site.ann.state.threads.values())[1:]
+        assert (waves.said.emote, waves.text, slashed.text) == (True, "waves", "/help")
+        assert (reply.said.reply_to, reply.text) == (before.seq, "indeed")
+        assert (private.is_private, private.text) == (True, "psst")
+        assert before.reactions == {"👍": ["bob"]}
+        assert await say(tab, f"/edit {waves.seq} nods") == {}
+        assert await say(tab, f"/delete {reply.seq}") == {}
+        await site.ear.until(lambda: waves.text == "nods" and reply.is_deleted)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("/tools", "/tools needs the program genie-tui in a terminal"),
+        ("/srv:prompt x", visitor.NO_PROMPTS),
+        ("/edit 2 mine now", "You can change only your own messages."),
+        ("/delete 99", "There is no message 99"),
+        ("/msg nobody hello", "nobody has never been in this room"),
+        ("hello\n/msg ann secret", "a line begins with /msg"),
+    ],
+)
+async def test_visitor_command_is_refused(site: Site, text: str, why: str) -> None:
+    site.ann.messages.send("before")
+    bob = Browser(site.gateway.link(site.room))
+    await bob.enter("bob")
+    async with bob.tab() as tab:
+        await until(tab, lambda seen: "before" in texts(seen))
+        number = str(next(iter(site.ann.state.threads)))
+        assert why in (await say(tab, text.replace("2", number)))["why"]
+    assert [each.text for each in site.ann.state.threads.values()] == ["before"]
+
+
+async def test_command_of_one_id_runs_once(site: Site) -> None:
+    site.ann.messages.send("before")
+    bob = Browser(site.gateway.link(site.room))
+    await bob.enter("bob")
+    async with bob.tab() as tab:
+        await until(tab, lambda seen: "before" in texts(seen))
+        (before,) = site.ann.state.threads.values()
+        for _ in range(2):
+            await say(tab, f"/react {before.seq} 👍")
+        await say(tab, "after")
+        assert before.reactions == {"👍": ["bob"]}
+
+
 async def test_a_tab_continues_where_it_was(site: Site) -> None:
     bob = Browser(site.gateway.link(site.room))
     await bob.enter("bob")

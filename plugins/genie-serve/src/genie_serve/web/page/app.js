@@ -183,6 +183,7 @@ function place(entry) {
 function head(entry, by, more) {
   const made = node("h3", "", nameNode(by), ...more, " ", timeNode(entry.at));
   if (!canWrite()) return made;
+  made.append(" ", node("span", "number", `[${entry.seq}]`));
   const reply = node("button", "reply", "Reply");
   reply.type = "button";
   reply.setAttribute("aria-label", `Reply to ${by}`);
@@ -299,7 +300,7 @@ function apply(update) {
     room.entries.delete(seq);
   }
   for (const stream of update.streams || []) drawStream(stream.message, stream.text);
-  for (const sent of update.sent || []) settle(sent.id, sent.why || "");
+  for (const sent of update.sent || []) settle(sent.id, sent.why || "", sent.shown || "");
   for (const name of update.typing || []) room.typing.set(name, Date.now() + TYPING_SHOWN);
   for (const entry of entries) room.typing.delete(entry.by);
   drawTyping();
@@ -424,18 +425,20 @@ function say() {
   send(room.pending.get(id).frame);
   $("text").value = "";
   $("said-error").textContent = "";
+  $("answer").hidden = true;
   endReply();
   grow();
   toEnd();
 }
 
-function settle(id, why) {
+function settle(id, why, shown) {
   const pending = room.pending.get(id);
   if (!pending) return;
   room.pending.delete(id);
   pending.element.remove();
+  if (shown) { $("answer").textContent = shown; $("answer").hidden = false; toEnd(); }
   if (!why) return;
-  $("said-error").textContent = `Not sent: ${why}`;
+  $("said-error").textContent = `${pending.frame.text.startsWith("/") ? "Not done" : "Not sent"}: ${why}`;
   if (!$("text").value) { $("text").value = pending.frame.text; grow(); }
 }
 
