@@ -35,7 +35,7 @@ def write_privately(joined: Member, line: PrivateLine) -> None:
     joined.messages.send(line.text, to=line.to)
 
 
-def write_quietly(joined: "JoinedRoom", text: str) -> None:
+def write_quietly(joined: Member, text: str) -> None:
     """Send a message that alerts nobody."""
     joined.messages.send(text, quiet=True)
 

@@ -293,6 +293,7 @@ COMMANDS: Final[tuple[Spec, ...]] = (
         Group.MESSAGE,
         "Send a message that rings no bell and shows no notification",
         *_acting(read.read_needed_text, messages.write_quietly),
+        surfaces=Surface.ALL,
     ),
     Spec("/reply", Group.MESSAGE, "Reply to the selected message", surfaces=Surface.SCREEN),
     Spec(
