@@ -5,8 +5,8 @@ test process keeps one fork server, as `multiprocessing` does, but for whole pro
 arguments, environment, folder, standard streams, session and network are those that
 `subprocess.Popen` was given, and they are children of the test process like any other.
 
-Programs with options for the interpreter start for real, and so do those that look at
-`sys.modules`. `--no-fork-server` starts all of them for real; so does a system other than Linux.
+Programs with options for the interpreter start for real, and so does code that looks at the loaded
+modules. `--no-fork-server` starts all of them for real; so does a system other than Linux.
 """
 
 import ctypes
@@ -200,7 +200,7 @@ def _is_forkable(words: Sequence[str]) -> bool:
         case ["-m", module, *_]:
             return module.split(".")[0] in OWN
         case ["-c", code, *_]:
-            return "sys.modules" not in code
+            return "modules" not in code
         case [file, *_]:
             return file.endswith(".py")
     return False

@@ -20,7 +20,7 @@ from genie_core.assistant.build import Assistant, build_assistant
 from genie_core.assistant.config import AgentSpec, AssistantConfig, ModelChoice
 from genie_core.errors import ExecutionFailed
 from genie_core.message import Message
-from genie_core.room.engine.policy import ToolCall
+from genie_core.room.engine.approval_policy import ToolCall
 from genie_core.session import GroupSession
 from genie_testing.openai import FakeOpenAI
 from genie_testing.openai.request import ModelRequest

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from genie_core.session_events import Received, SessionEvent
     from genie_core.storage.executions import Unfinished
     from genie_core.storage.memory import MemoryStore
-    from genie_core.storage.sqlite import SQLiteStore
+    from genie_core.storage.sqlite_store import SQLiteStore
     from genie_core.storage.store import Store
 
 __version__ = "0.1.0"

@@ -11,7 +11,7 @@ from tests.genie_core.assistant.servers.toy_server import SHOUT, tool
 
 from genie_core.assistant.config import Rule, Runtime
 from genie_core.room.client.model import Answer
-from genie_core.room.engine.policy import ANSWER_SERVER, SAMPLE_MODEL
+from genie_core.room.engine.approval_policy import ANSWER_SERVER, SAMPLE_MODEL
 from genie_core.room.protocol.events import ApprovalRequested, ApprovalResolved
 from genie_testing.openai import FakeOpenAI
 from genie_testing.turns import Call, Say

@@ -9,7 +9,7 @@ from tests.docs.pages import DOCS, one_line
 from genie_bridges.acp.agent import HISTORY
 from genie_bridges.acp.prompts import QUOTED
 from genie_bridges.acp.updates import ALWAYS, options_for
-from genie_core.room.engine.effects import ToolEffects
+from genie_core.room.engine.tool_effects import ToolEffects
 from genie_core.room.open.session import LEAVING
 from genie_tui.cli.commands import parse
 

@@ -30,11 +30,11 @@ from genie_core.room.client.model import (
     SessionEnded,
 )
 from genie_core.room.engine.approvals import Approvals
-from genie_core.room.engine.backlog import BacklogChoice
 from genie_core.room.engine.controls import CustomCommand, EngineControls
-from genie_core.room.engine.effects import ToolEffect, ToolEffects
 from genie_core.room.engine.grants import Grant, Grants
 from genie_core.room.engine.host import EngineHost
+from genie_core.room.engine.restart_backlog import BacklogChoice
+from genie_core.room.engine.tool_effects import ToolEffect, ToolEffects
 from genie_core.room.files.transfer import Direction, Transfer
 from genie_core.room.open.requests import NearbyRoom, NewRoom, OpenRequest
 from genie_core.room.open.service import RoomService, SavedSummary

@@ -64,7 +64,7 @@ from genie_core.assistant.tools.files.workspace import Workspace
 from genie_core.assistant.tools.shell.jobs import Jobs
 from genie_core.message import SYSTEM
 from genie_core.reasoner import GroupReasoner, GroupReasonerFactory
-from genie_core.room.engine.policy import ToolCall
+from genie_core.room.engine.approval_policy import ToolCall
 from genie_core.runtime.agent_options import AgentOptions
 from genie_core.runtime.garbage_collector import collector_paused
 from genie_core.runtime.progress import REASONER

@@ -14,8 +14,8 @@ from genie_core.assistant.forwarding import ForwardingAgent
 from genie_core.errors import GenieError
 from genie_core.message import Message
 from genie_core.reasoner.base import GroupReasoner, Response
+from genie_core.room.engine.approval_policy import EXCEED_BUDGET
 from genie_core.room.engine.controls import Allowance
-from genie_core.room.engine.policy import EXCEED_BUDGET
 from genie_core.runtime.progress import Usage, What, also_reporting_to
 
 

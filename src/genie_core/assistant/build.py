@@ -33,9 +33,9 @@ from genie_core.assistant.tools.shell.run import is_key
 from genie_core.assistant.tools.shell.sandbox import describe_sandbox, is_confined, is_isolated
 from genie_core.assistant.usable import refused_texts, usable
 from genie_core.reasoner import GroupReasonerFactory
+from genie_core.room.engine.approval_policy import ApprovalPolicy, Risk, ToolCall
 from genie_core.room.engine.controls import EngineControls
-from genie_core.room.engine.effects import ToolEffects
-from genie_core.room.engine.policy import ApprovalPolicy, Risk, ToolCall
+from genie_core.room.engine.tool_effects import ToolEffects
 from genie_core.room.state.costs import kind_of
 from genie_core.secrets import SecretsProvider, secrets_of
 

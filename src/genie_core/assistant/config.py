@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-from genie_core.room.engine.policy import Effect
+from genie_core.room.engine.approval_policy import Effect
 from genie_core.runtime.model_limits import DECISION_TIMEOUT, MAX_TURNS, STALL_TIMEOUT
 
 DEFAULT_TEMPLATE: Final = "general_assist"

@@ -14,6 +14,7 @@ from genie_core.assistant.models.registry import label_of
 from genie_core.assistant.programs import PROGRAM_RISKS
 from genie_core.assistant.tools.files.files import file_names
 from genie_core.message import SYSTEM
+from genie_core.room.engine.approval_policy import ApprovalPolicy, Risk, ToolCall
 from genie_core.room.engine.controls import (
     AgentSummary,
     Allowance,
@@ -25,7 +26,6 @@ from genie_core.room.engine.controls import (
     ToolInfo,
     UndoPlan,
 )
-from genie_core.room.engine.policy import ApprovalPolicy, Risk, ToolCall
 from genie_core.runtime.agent_options import AgentOptions
 from genie_core.runtime.progress import REASONER, Usage
 from genie_core.runtime.threads import in_thread

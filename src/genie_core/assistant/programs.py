@@ -30,8 +30,8 @@ from genie_core.assistant.tools.shell.sandbox import (
     sandbox_command,
 )
 from genie_core.privacy.redaction import know
-from genie_core.room.engine.effects import ToolEffect, ToolEffects
-from genie_core.room.engine.policy import Risk, ToolCall
+from genie_core.room.engine.approval_policy import Risk, ToolCall
+from genie_core.room.engine.tool_effects import ToolEffect, ToolEffects
 from genie_core.runtime.threads import in_thread
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from genie_core.assistant.config import (
     Sandbox,
     ToolLimits,
 )
-from genie_core.room.engine.policy import Effect
+from genie_core.room.engine.approval_policy import Effect
 from genie_core.room.protocol.limits import Limits
 from genie_core.runtime.model_limits import DECISION_TIMEOUT, MAX_TURNS, STALL_TIMEOUT
 from genie_core.sessions.retention import RetentionLimits

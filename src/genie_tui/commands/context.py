@@ -16,9 +16,9 @@ from genie_core.room.open.requests import OpenRequest
 from genie_core.room.open.service import RoomService
 from genie_core.room.protocol.limits import Limits
 from genie_core.text.safe import visible_line
-from genie_tui.screens.attachments import AttachmentController
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.invite import Terms
+from genie_tui.screens.room_attachments import AttachmentController
 from genie_tui.widgets.approvals.call_text import diff_lines
 from genie_tui.widgets.approvals.panel import ApprovalPanel
 from genie_tui.widgets.banner import Banner

@@ -7,6 +7,7 @@ from typing import Final
 from textual.content import Content
 
 from genie_core.message import SYSTEM
+from genie_core.room.engine.approval_policy import Effect
 from genie_core.room.engine.controls import (
     AgentSummary,
     EngineControls,
@@ -14,7 +15,6 @@ from genie_core.room.engine.controls import (
     ServerState,
     ToolInfo,
 )
-from genie_core.room.engine.policy import Effect
 from genie_core.text.safe import visible_line
 
 NAME: Final = 28

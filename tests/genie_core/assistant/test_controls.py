@@ -5,8 +5,8 @@ import pytest
 from genie_core.assistant.build import build_assistant
 from genie_core.assistant.config import AgentSpec, AssistantConfig, Budget, Rule
 from genie_core.assistant.errors import MissingVariable
+from genie_core.room.engine.approval_policy import ToolCall
 from genie_core.room.engine.controls import Allowance
-from genie_core.room.engine.policy import ToolCall
 from genie_core.runtime.progress import Usage
 from genie_core.secrets import SecretsProvider
 

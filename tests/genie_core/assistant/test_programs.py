@@ -35,7 +35,7 @@ from genie_core.assistant.tools.shell.sandbox import SandboxBackend, find_backen
 from genie_core.assistant.usable import usable
 from genie_core.message import Message
 from genie_core.reasoner import Decision
-from genie_core.room.engine.policy import ToolCall
+from genie_core.room.engine.approval_policy import ToolCall
 from genie_core.runtime.tasks import start_task
 from genie_core.session import GroupSession
 

@@ -27,8 +27,8 @@ from genie_core.room.client.events import (
 )
 from genie_core.room.client.handshake import ClientHandshake
 from genie_core.room.client.model import ConnectionStatus, EngineStatus, PendingMessage
+from genie_core.room.engine.approval_policy import ApprovalPolicy, AskAlways
 from genie_core.room.engine.config import Engine, EngineConfig, EngineLoader
-from genie_core.room.engine.policy import ApprovalPolicy, AskAlways
 from genie_core.room.files.transfer import Transfer
 from genie_core.room.participant.config import RoomConfig
 from genie_core.room.participant.receipt import LeftInDisorder

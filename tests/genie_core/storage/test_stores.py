@@ -17,7 +17,7 @@ from genie_core.datastore import DataStore
 from genie_core.errors import InvalidSetting, SessionLocked, StateError
 from genie_core.session import GroupSession
 from genie_core.storage.memory import MemoryStore
-from genie_core.storage.sqlite import SQLiteStore
+from genie_core.storage.sqlite_store import SQLiteStore
 from genie_core.storage.store import Store, Sync
 from genie_testing import agent_factory, reasoner_factory
 from genie_testing.stores import StoreContract
@@ -78,7 +78,7 @@ CHILD = """
 import asyncio, sys
 from pathlib import Path
 from genie_core.datastore import DataStore
-from genie_core.storage.sqlite import SQLiteStore
+from genie_core.storage.sqlite_store import SQLiteStore
 
 folder = Path(sys.argv[1])
 

@@ -10,6 +10,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
+from genie_import.export_files import each_in
 from genie_import.fields import (
     file_names,
     first_text,
@@ -21,7 +22,6 @@ from genie_import.fields import (
     value_at,
     words_in,
 )
-from genie_import.files import each_in
 from genie_import.history import (
     BRANCH,
     INSTRUCTION,

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
+from genie_import.export_files import each_in
 from genie_import.fields import (
     WORDS,
     items_at,
@@ -15,7 +16,6 @@ from genie_import.fields import (
     text_of,
     words_in,
 )
-from genie_import.files import each_in
 from genie_import.history import (
     ME,
     THOUGHT,

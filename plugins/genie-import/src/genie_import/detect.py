@@ -12,7 +12,7 @@ from genie_core.sessions.errors import NotImportable
 from genie_import.chatgpt import read_chatgpt
 from genie_import.claude import read_claude
 from genie_import.discord import read_discord
-from genie_import.files import (
+from genie_import.export_files import (
     ExportFile,
     head_of,
     mapped,

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
+from genie_import.export_files import each_in
 from genie_import.fields import (
     WORDS,
     file_names,
@@ -18,7 +19,6 @@ from genie_import.fields import (
     value_at,
     words_in,
 )
-from genie_import.files import each_in
 from genie_import.history import (
     NOTICE,
     UNKNOWN_AUTHOR,

@@ -16,8 +16,8 @@ from typing import Any, Final
 from genie_core.message import SYSTEM
 from genie_core.storage.atomic import create_file, make_private_folder, sync_data, write_whole
 from genie_core.storage.legacy import JOURNAL, VALUE, Memory, earlier_name, read_memory
+from genie_import.export_files import SMALL_BYTES
 from genie_import.fields import file_names
-from genie_import.files import SMALL_BYTES
 from genie_import.history import (
     NOT_UNDERSTOOD,
     Author,

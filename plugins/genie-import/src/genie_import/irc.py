@@ -13,8 +13,8 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
 
+from genie_import.export_files import ExportFile, head_of
 from genie_import.fields import moment_of
-from genie_import.files import ExportFile, head_of
 from genie_import.history import (
     NOTICE,
     Author,

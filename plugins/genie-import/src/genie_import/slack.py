@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
+from genie_import.export_files import ExportFile, each_in, listed
 from genie_import.fields import (
     WORDS,
     file_names,
@@ -24,7 +25,6 @@ from genie_import.fields import (
     value_at,
     words_in,
 )
-from genie_import.files import ExportFile, each_in, listed
 from genie_import.history import (
     NOTICE,
     UNKNOWN_AUTHOR,

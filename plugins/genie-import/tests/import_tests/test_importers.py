@@ -37,7 +37,7 @@ from genie_core.sessions.search.index import search_sessions
 from genie_core.sessions.session import SavedSession
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings
-from genie_import import files
+from genie_import import export_files
 from genie_import.detect import opened_history
 from genie_import.history import EMPTY as NO_TEXT
 from genie_import.history import Author, History, HistoryMessage
@@ -263,7 +263,7 @@ def test_what_is_no_export_is_refused_and_leaves_nothing(
 def test_an_archive_that_unpacks_to_too_much_is_refused(
     base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "SLACK", 0)
+    monkeypatch.setattr(export_files, "SLACK", 0)
     with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("conversations.json", b"[" + b" " * 50_000_000 + b"]")
     with pytest.raises(NotImportable, match="far more than any export"):

@@ -17,9 +17,9 @@ from genie_core.room.client.connection import RoomConnection
 from genie_core.room.client.events import RoomEvent
 from genie_core.room.client.handshake import ClientHandshake
 from genie_core.room.client.model import EngineState, EngineStatus
+from genie_core.room.engine.approval_policy import PolicyResult, ToolCall
 from genie_core.room.engine.config import Engine, EngineLoader
-from genie_core.room.engine.effects import ToolEffects
-from genie_core.room.engine.policy import PolicyResult, ToolCall
+from genie_core.room.engine.tool_effects import ToolEffects
 from genie_core.room.open.profile import Profile, engine_config, engine_for
 from genie_core.room.participant.config import RoomConfig
 from genie_core.room.participant.room import JoinedRoom

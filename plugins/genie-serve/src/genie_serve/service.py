@@ -49,7 +49,7 @@ from genie_serve.served_room import (
     ids_of,
     share_record,
 )
-from genie_serve.service_record import (
+from genie_serve.service_identity import (
     DOCUMENT,
     ServiceRecord,
     decode_record,

@@ -31,7 +31,7 @@ from genie_serve.config import ServeConfig, ServiceLimits
 from genie_serve.errors import CannotServe, NoSuchRoom, RoomUnavailable
 from genie_serve.served_room import ServedRoom
 from genie_serve.service import Service
-from genie_serve.service_record import FILE_NAME
+from genie_serve.service_identity import FILE_NAME
 
 LOCAL = ServeConfig(listen="127.0.0.1", port=0)
 

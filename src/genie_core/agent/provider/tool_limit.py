@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from genie_core.agent.provider.server_outages import shown
+from genie_core.agent.provider.tool_server_outages import shown
 from genie_core.runtime.progress import doing
 
 MOST_TOOLS: Final = 128

@@ -17,7 +17,7 @@ from genie_core.assistant.instructions.texts import (
     front_matter,
 )
 from genie_core.assistant.tools.output import cannot
-from genie_core.room.engine.effects import ToolEffect, ToolEffects
+from genie_core.room.engine.tool_effects import ToolEffect, ToolEffects
 from genie_core.runtime.threads import in_thread
 
 READ_SKILL: Final = "read_skill"

@@ -38,8 +38,8 @@ from genie_core.assistant.tools.files.workspace import (
     is_unlisted,
     matches_path,
 )
-from genie_core.room.engine.effects import UNKNOWN_EFFECTS, ToolEffect, ToolEffects
-from genie_core.room.engine.policy import SERVER_REQUESTS, Risk, ToolCall
+from genie_core.room.engine.approval_policy import SERVER_REQUESTS, Risk, ToolCall
+from genie_core.room.engine.tool_effects import UNKNOWN_EFFECTS, ToolEffect, ToolEffects
 
 _MOST_PATTERNS: Final = 3
 

@@ -16,8 +16,7 @@ from genie_core.assistant.policy.known_commands import RUN_CODE
 from genie_core.assistant.policy.normalize import PATH_ARGUMENTS, host_of, readable_host
 from genie_core.assistant.tools.catalog import ROOM_TOOLS
 from genie_core.assistant.tools.files.workspace import PRIVATE_FILES, PathRules, matches_path
-from genie_core.room.engine.effects import UNKNOWN_EFFECTS, ToolEffects
-from genie_core.room.engine.policy import (
+from genie_core.room.engine.approval_policy import (
     ANSWER_SERVER,
     EXCEED_BUDGET,
     ONLY_PEOPLE_ALLOW,
@@ -27,6 +26,7 @@ from genie_core.room.engine.policy import (
     Risk,
     ToolCall,
 )
+from genie_core.room.engine.tool_effects import UNKNOWN_EFFECTS, ToolEffects
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.state.costs import kind_of
 

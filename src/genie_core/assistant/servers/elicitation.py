@@ -16,7 +16,7 @@ from mcp.types import (
 
 from genie_core.agent.approval import Verdict, ask_about, asking
 from genie_core.assistant.servers.calls import CallsInProgress
-from genie_core.room.engine.policy import ANSWER_SERVER
+from genie_core.room.engine.approval_policy import ANSWER_SERVER
 from genie_core.runtime.progress import doing
 from genie_core.text.form import UnfitForm, fault_in, fields_of
 

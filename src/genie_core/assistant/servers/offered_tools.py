@@ -13,8 +13,8 @@ from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.listed_tools import UNUSABLE
 from genie_core.assistant.servers.registry import ServerConnection
 from genie_core.assistant.tools.catalog import RISKS
-from genie_core.room.engine.effects import CLAIMS_TO_DESTROY
-from genie_core.room.engine.policy import ONLY_PEOPLE_ALLOW
+from genie_core.room.engine.approval_policy import ONLY_PEOPLE_ALLOW
+from genie_core.room.engine.tool_effects import CLAIMS_TO_DESTROY
 from genie_core.runtime.progress import doing
 
 LONGEST_TEXT: Final = 64_000

@@ -8,7 +8,7 @@ import httpx2
 from fastmcp import Client
 from mcp.types import ContentBlock, GetPromptResult, Prompt, TextContent
 
-from genie_core.agent.provider.server_outages import START_TIMEOUT, late, reason
+from genie_core.agent.provider.tool_server_outages import START_TIMEOUT, late, reason
 from genie_core.assistant.servers.client import connected
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.errors import ServerError

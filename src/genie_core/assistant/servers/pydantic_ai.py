@@ -13,7 +13,7 @@ from pydantic_core import to_json
 
 from genie_core.agent.provider.pydantic_ai.clients import has_gone
 from genie_core.agent.provider.pydantic_ai.servers import ToleratedServer
-from genie_core.agent.provider.server_outages import START_TIMEOUT
+from genie_core.agent.provider.tool_server_outages import START_TIMEOUT
 from genie_core.assistant.servers.calls import CallTimeout
 from genie_core.assistant.servers.offered_tools import (
     LARGEST_FILE,

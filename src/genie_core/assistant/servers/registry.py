@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from genie_core.agent.provider.server_outages import Paused
+from genie_core.agent.provider.tool_server_outages import Paused
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.errors import ServersFileError
 from genie_core.privacy.redaction import mask_known

@@ -27,7 +27,7 @@ from genie_core.agent.provider.pydantic_ai.portable import portable
 from genie_core.assistant.servers.calls import CallsInProgress
 from genie_core.errors import public_summary, summary
 from genie_core.privacy.redaction import mask_known
-from genie_core.room.engine.policy import SAMPLE_MODEL
+from genie_core.room.engine.approval_policy import SAMPLE_MODEL
 from genie_core.runtime.progress import doing, note
 
 log = logging.getLogger(__name__)

@@ -20,7 +20,7 @@ from genie_core.assistant.tools.shell.command import Commands
 from genie_core.assistant.tools.shell.jobs import Jobs
 from genie_core.assistant.tools.time.dates import Dates
 from genie_core.assistant.tools.web.fetch import Web
-from genie_core.room.engine.policy import ONLY_PEOPLE_ALLOW, Risk
+from genie_core.room.engine.approval_policy import ONLY_PEOPLE_ALLOW, Risk
 
 CHAT_TOOLS: Final = ("search_chat", "summarise_chat")
 ROOM_TOOLS: Final = ("search_rooms",)

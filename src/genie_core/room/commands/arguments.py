@@ -9,7 +9,7 @@ import shlex
 from dataclasses import dataclass
 from typing import Final
 
-from genie_core.room.engine.backlog import BacklogChoice
+from genie_core.room.engine.restart_backlog import BacklogChoice
 from genie_core.room.protocol.events import Measure, Role
 
 DEFAULT_QUOTED: Final = 50

@@ -8,8 +8,8 @@ from genie_core.message import SYSTEM
 from genie_core.room.client.model import EngineState
 from genie_core.room.commands.arguments import BudgetRaise, OptionChoice
 from genie_core.room.commands.outcome import NotDone, Outcome, Question, Result
-from genie_core.room.engine.backlog import BacklogChoice
 from genie_core.room.engine.controls import AgentSummary, EngineControls, JobInfo
+from genie_core.room.engine.restart_backlog import BacklogChoice
 from genie_core.room.view.costs import budget_line, cost_rows, tokens_of
 from genie_core.runtime.agent_options import MODE, MODEL, AgentOption, of_category
 from genie_core.text.format import clock_time, counted, money, short_count

@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING, Protocol
 
-from genie_core.room.client.messages import Messages
 from genie_core.room.commands.arguments import Numbered, PrivateLine
 from genie_core.room.commands.hosting import sent
 from genie_core.room.commands.outcome import NotDone
@@ -11,6 +10,7 @@ from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread, Phase
 
 if TYPE_CHECKING:
+    from genie_core.room.client.messages import Messages
     from genie_core.room.participant.room import JoinedRoom
 
 INTERRUPTED = frozenset({Phase.FAILED, Phase.CANCELLED})
@@ -27,7 +27,7 @@ class Member(Protocol):
     @property
     def state(self) -> RoomState: ...
     @property
-    def messages(self) -> Messages: ...
+    def messages(self) -> "Messages": ...
 
 
 def write_privately(joined: Member, line: PrivateLine) -> None:

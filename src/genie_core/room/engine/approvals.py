@@ -12,20 +12,20 @@ from genie_core.agent.approval import Approval
 from genie_core.execution import ApprovalClosed, Execution
 from genie_core.privacy.redaction import mask_known, mask_value
 from genie_core.room.client.model import Answer
-from genie_core.room.engine.arguments import digest, given, shown, unmasked
-from genie_core.room.engine.effects import ToolEffects
-from genie_core.room.engine.grants import CHANGED_SINCE, Granted, Grants, OneTimeGrant
-from genie_core.room.engine.policy import (
+from genie_core.room.engine.approval_policy import (
     EXCEED_BUDGET,
     SERVER_REQUESTS,
     ApprovalPolicy,
     PolicyResult,
     ToolCall,
 )
+from genie_core.room.engine.arguments import digest, given, shown, unmasked
+from genie_core.room.engine.grants import CHANGED_SINCE, Granted, Grants, OneTimeGrant
 from genie_core.room.engine.private_arguments import PrivateArguments
 from genie_core.room.engine.provenance import mixture, origins_of, source_of
 from genie_core.room.engine.remote_control import RemoteControl
 from genie_core.room.engine.reporter import EngineReporter
+from genie_core.room.engine.tool_effects import ToolEffects
 from genie_core.room.engine.verification import Verifier
 from genie_core.room.protocol.codec import MAX_DEPTH, normal, size_of
 from genie_core.room.protocol.errors import FrameError

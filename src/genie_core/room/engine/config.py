@@ -6,9 +6,9 @@ from typing import TypeAlias
 
 from genie_core.message import Message
 from genie_core.room.client.signer import Signer
+from genie_core.room.engine.approval_policy import ApprovalPolicy, AskAlways
 from genie_core.room.engine.context import Place
 from genie_core.room.engine.controls import EngineControls
-from genie_core.room.engine.policy import ApprovalPolicy, AskAlways
 from genie_core.room.engine.private_arguments import PrivateArguments
 from genie_core.session import GroupSession
 

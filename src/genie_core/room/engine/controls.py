@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol, TypeAlias
 
-from genie_core.room.engine.policy import Effect, Risk
+from genie_core.room.engine.approval_policy import Effect, Risk
 from genie_core.runtime.agent_options import AgentOptions
 from genie_core.runtime.progress import Usage
 

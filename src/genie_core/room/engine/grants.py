@@ -11,7 +11,7 @@ import msgspec
 from genie_core.agent.approval import Approval
 from genie_core.room.client.model import ANY_CALL, SAME_CALL, Answer
 from genie_core.room.engine.arguments import digest, digest_of, given, shown
-from genie_core.room.engine.effects import ToolEffect, ToolEffects
+from genie_core.room.engine.tool_effects import ToolEffect, ToolEffects
 from genie_core.room.protocol.events import MOST_OF_SCOPE, Scope
 from genie_core.room.state.costs import kind_of
 from genie_core.room.state.thread import ToolApproval

@@ -10,13 +10,13 @@ from genie_core.errors import GenieError
 from genie_core.privacy.redaction import mask_known
 from genie_core.room.client.model import EngineState, EngineStatus
 from genie_core.room.engine.approvals import Approvals
-from genie_core.room.engine.backlog import BacklogChoice
 from genie_core.room.engine.config import Engine, EngineConfig, EngineLoader, EngineSite
 from genie_core.room.engine.controls import EngineControls
 from genie_core.room.engine.pending_reports import unfinished
 from genie_core.room.engine.private_arguments import DETAILS_WITH
 from genie_core.room.engine.remote_control import RemoteControl
 from genie_core.room.engine.reporter import EngineReporter
+from genie_core.room.engine.restart_backlog import BacklogChoice
 from genie_core.room.engine.runs import RunManager
 from genie_core.room.protocol.errors import NoEngine
 from genie_core.room.protocol.events import Event, MessagePosted, RunFailed

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Final
 
-from genie_core.room.engine.effects import ToolEffects
-from genie_core.room.engine.policy import ONLY_PEOPLE_ALLOW, PolicyResult
+from genie_core.room.engine.approval_policy import ONLY_PEOPLE_ALLOW, PolicyResult
+from genie_core.room.engine.tool_effects import ToolEffects
 from genie_core.room.state.reading import Reading
 
 MOST_ORIGINS: Final = 8

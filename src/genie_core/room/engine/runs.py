@@ -21,8 +21,14 @@ from genie_core.errors import GenieError, public_summary, summary
 from genie_core.execution import Execution
 from genie_core.message import Message
 from genie_core.privacy.redaction import mask_known
+from genie_core.room.engine.approval_policy import ApprovalPolicy
 from genie_core.room.engine.approvals import Approvals
-from genie_core.room.engine.backlog import (
+from genie_core.room.engine.config import EngineSite
+from genie_core.room.engine.context import ContextSync, MissingMessage, missing
+from genie_core.room.engine.pending_reports import unfinished
+from genie_core.room.engine.private_arguments import DETAILS_WITH, PrivateArguments
+from genie_core.room.engine.reporter import EngineReporter
+from genie_core.room.engine.restart_backlog import (
     AT_ONCE,
     IN_FLIGHT,
     MIN_BACKLOG,
@@ -31,12 +37,6 @@ from genie_core.room.engine.backlog import (
     Backlog,
     BacklogChoice,
 )
-from genie_core.room.engine.config import EngineSite
-from genie_core.room.engine.context import ContextSync, MissingMessage, missing
-from genie_core.room.engine.pending_reports import unfinished
-from genie_core.room.engine.policy import ApprovalPolicy
-from genie_core.room.engine.private_arguments import DETAILS_WITH, PrivateArguments
-from genie_core.room.engine.reporter import EngineReporter
 from genie_core.room.engine.verification import Verifier
 from genie_core.room.protocol.events import (
     STOPPED_BY,

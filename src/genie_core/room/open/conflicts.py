@@ -7,8 +7,8 @@ from typing import Final, TypeAlias
 import msgspec
 
 from genie_core.room.client.events import OnEvent, OtherHostsChanged
+from genie_core.room.open.network_watch import Announced, AskSigner, NetworkWatch, claims
 from genie_core.room.open.route import LOOK, ask_signer
-from genie_core.room.open.watch import Announced, AskSigner, NetworkWatch, claims
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.state.hosting import Claim, KnownHosts, can_host
 from genie_core.room.state.room_state import RoomState

@@ -20,6 +20,7 @@ from genie_core.room.client.events import ContinuationsChanged, Notice, OnEvent
 from genie_core.room.client.model import ConnectionState, ConnectionStatus, Continuation, Severity
 from genie_core.room.discovery.browser import Browser
 from genie_core.room.discovery.service_record import Announcement
+from genie_core.room.open.network_watch import AskSigner, NetworkWatch, claims
 from genie_core.room.open.requests import (
     ContinueRoom,
     FollowRoom,
@@ -28,7 +29,6 @@ from genie_core.room.open.requests import (
     ResumeRoom,
 )
 from genie_core.room.open.route import LOOK, ask_host, ask_signer
-from genie_core.room.open.watch import AskSigner, NetworkWatch, claims
 from genie_core.room.protocol.events import HostStarted
 from genie_core.room.protocol.frames import MOST_PRESENT, Challenge
 from genie_core.room.security.founding import continued_room

@@ -20,10 +20,10 @@ from genie_core.room.files.sync import FileSync
 from genie_core.room.open.conflicts import HostConflicts, above_host, with_records
 from genie_core.room.open.continuation import Continuations
 from genie_core.room.open.files import blobs_of
+from genie_core.room.open.network_watch import Announced
 from genie_core.room.open.profile import Profile, engine_config, engine_for, private_arguments_in
 from genie_core.room.open.route import ask_signer
 from genie_core.room.open.saved_room import make_own, open_held
-from genie_core.room.open.watch import Announced
 from genie_core.room.participant.config import RoomConfig
 from genie_core.room.participant.presence import (
     PASSES_NAME,

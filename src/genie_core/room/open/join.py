@@ -35,11 +35,11 @@ from genie_core.room.open.conflicts import (
 from genie_core.room.open.continuation import Continuations, is_candidate, noted_as_declined
 from genie_core.room.open.files import blobs_of, open_store, take_over
 from genie_core.room.open.host import first_free_port, leaving_unless_done
+from genie_core.room.open.network_watch import Announced
 from genie_core.room.open.profile import Profile, engine_config, engine_for
 from genie_core.room.open.requests import JoinRoom, RejoinRoom
 from genie_core.room.open.route import Route, ask_signer, browser_for, places, route_back, route_of
 from genie_core.room.open.saved_room import open_held
-from genie_core.room.open.watch import Announced
 from genie_core.room.participant.config import RoomConfig
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.address import Address

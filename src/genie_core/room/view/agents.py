@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from genie_core.message import SYSTEM
-from genie_core.room.engine.effects import DOES
-from genie_core.room.engine.policy import ANSWER_SERVER, EXCEED_BUDGET
+from genie_core.room.engine.approval_policy import ANSWER_SERVER, EXCEED_BUDGET
+from genie_core.room.engine.tool_effects import DOES
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread, ToolApproval
 from genie_core.runtime.progress import REASONER, Shown

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from genie_core.room.client.model import ANY_CALL
-from genie_core.room.engine.policy import ANSWER_SERVER, EXCEED_BUDGET, SAMPLE_MODEL
+from genie_core.room.engine.approval_policy import ANSWER_SERVER, EXCEED_BUDGET, SAMPLE_MODEL
 from genie_core.room.protocol.events import (
     MOST_OF_SCOPE,
     SUMMARISE,

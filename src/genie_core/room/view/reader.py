@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 
 from msgspec import structs
 
-from genie_core.room.engine.policy import ANSWER_SERVER
+from genie_core.room.engine.approval_policy import ANSWER_SERVER
 from genie_core.room.protocol.events import (
     STOPPED_BY,
     AnswerPosted,

@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from genie_core.room.engine.effects import ToolEffects
-from genie_core.room.engine.policy import ANSWER_SERVER
+from genie_core.room.engine.approval_policy import ANSWER_SERVER
+from genie_core.room.engine.tool_effects import ToolEffects
 from genie_core.room.protocol.events import (
     AnswerPosted,
     ApprovalRequested,

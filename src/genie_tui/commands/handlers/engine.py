@@ -8,8 +8,8 @@ from genie_core.errors import GenieError
 from genie_core.room.client.model import Answer, EngineState
 from genie_core.room.commands import engine
 from genie_core.room.commands.arguments import PromptLine
+from genie_core.room.engine.approval_policy import ANSWER_SERVER
 from genie_core.room.engine.controls import EngineControls
-from genie_core.room.engine.policy import ANSWER_SERVER
 from genie_core.room.participant.receipt import excerpt
 from genie_core.room.protocol.events import mark_of_source
 from genie_core.room.state.thread import MessageThread, Phase

@@ -10,7 +10,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static, TextArea
 
-from genie_core.room.engine.effects import ToolEffects
+from genie_core.room.engine.tool_effects import ToolEffects
 from genie_core.room.state.thread import ToolApproval
 from genie_core.text.edited_arguments import (
     ArgumentFault,

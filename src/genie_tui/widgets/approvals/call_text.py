@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from textual.content import Content
 
-from genie_core.room.engine.effects import CLAIMS_TO_DESTROY, DOES, ToolEffect, ToolEffects
-from genie_core.room.engine.policy import ANSWER_SERVER
+from genie_core.room.engine.approval_policy import ANSWER_SERVER
+from genie_core.room.engine.tool_effects import CLAIMS_TO_DESTROY, DOES, ToolEffect, ToolEffects
 from genie_core.room.state.thread import ToolApproval
 from genie_core.room.view.agents import agent_path
 from genie_core.room.view.approvals import (

@@ -20,7 +20,7 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from genie_core.room.client.model import ANY_CALL, SAME_CALL, Answer
-from genie_core.room.engine.policy import ANSWER_SERVER, SAMPLE_MODEL
+from genie_core.room.engine.approval_policy import ANSWER_SERVER, SAMPLE_MODEL
 from genie_core.room.view.agents import agent_path
 from genie_core.room.view.approvals import SCOPE_HINT, extent_words, read_scope, use_of
 from genie_core.text.safe import visible_line

@@ -27,7 +27,7 @@ from genie_tui.widgets.approvals.queue import CardQueue
 
 if TYPE_CHECKING:
     from genie_core.room.engine.approvals import Approvals
-    from genie_core.room.engine.effects import ToolEffects
+    from genie_core.room.engine.tool_effects import ToolEffects
 
 CLOSED = "The room is closed.\n\nYou can answer what was waiting here when the room is open again."
 NOTHING = (

@@ -8,7 +8,7 @@ from tests.genie_core.assistant.test_build import close, finished, session
 from genie_core.assistant.build import build_assistant
 from genie_core.assistant.config import AssistantConfig, Library, Rule
 from genie_core.message import Message
-from genie_core.room.engine.policy import ToolCall
+from genie_core.room.engine.approval_policy import ToolCall
 from genie_core.room.engine.provenance import mixture, origins_of
 from genie_core.room.state.reading import Reading
 from genie_testing.openai import FakeOpenAI

@@ -13,7 +13,7 @@ from genie_core.assistant.instructions.skills import (
 )
 from genie_core.assistant.instructions.texts import TextFolder
 from genie_core.assistant.tools.files.workspace import Workspace
-from genie_core.room.engine.effects import ToolEffects
+from genie_core.room.engine.tool_effects import ToolEffects
 
 
 def write(folder: Path, name: str, description: str = "Does it.", body: str = "How.") -> None:

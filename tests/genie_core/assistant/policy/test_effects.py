@@ -16,8 +16,8 @@ from genie_core.assistant.tools.files.edit import Edits, TextEdit
 from genie_core.assistant.tools.files.files import Files
 from genie_core.assistant.tools.files.workspace import Workspace
 from genie_core.assistant.tools.shell.sandbox import find_backend
-from genie_core.room.engine.effects import ToolEffect, ToolEffects
-from genie_core.room.engine.policy import PolicyResult, Risk, ToolCall
+from genie_core.room.engine.approval_policy import PolicyResult, Risk, ToolCall
+from genie_core.room.engine.tool_effects import ToolEffect, ToolEffects
 
 NO_ENV = Rule("deny", path="*.env")
 

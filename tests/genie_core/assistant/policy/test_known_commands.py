@@ -12,7 +12,7 @@ from genie_core.assistant.build import build_assistant
 from genie_core.assistant.config import AssistantConfig, Rule, Sandbox
 from genie_core.assistant.policy.commands import analyse
 from genie_core.assistant.policy.known_commands import RUN_CODE
-from genie_core.room.engine.policy import PolicyResult, ToolCall
+from genie_core.room.engine.approval_policy import PolicyResult, ToolCall
 
 HARMLESS = """
 ls -la docs; cat notes.md; head -n 5 notes.md; tail -5 notes.md; wc -l notes.md; sort -u notes.md;

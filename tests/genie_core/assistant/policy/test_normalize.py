@@ -8,7 +8,7 @@ from genie_core.assistant.policy.normalize import normalized
 from genie_core.assistant.policy.policy import Policy
 from genie_core.assistant.tools.catalog import RISKS
 from genie_core.assistant.tools.files.workspace import Workspace
-from genie_core.room.engine.policy import Effect, ToolCall
+from genie_core.room.engine.approval_policy import Effect, ToolCall
 
 
 class Judged:

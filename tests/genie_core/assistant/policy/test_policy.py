@@ -20,8 +20,8 @@ from genie_core.assistant.policy.policy import (
     rule_faults,
 )
 from genie_core.assistant.tools.files.workspace import PathRules
-from genie_core.room.engine.effects import UNKNOWN_EFFECTS
-from genie_core.room.engine.policy import EXCEED_BUDGET, Effect, Risk, ToolCall
+from genie_core.room.engine.approval_policy import EXCEED_BUDGET, Effect, Risk, ToolCall
+from genie_core.room.engine.tool_effects import UNKNOWN_EFFECTS
 
 RISKS: dict[str, Risk] = {"read_file": "read", "write_file": "write", "run_command": "execute"}
 

@@ -15,7 +15,7 @@ from tests.genie_core.assistant.servers.toy_server import tool
 from genie_core.agent import Verdict
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.elicitation import MOST_QUESTIONS
-from genie_core.room.engine.policy import ANSWER_SERVER
+from genie_core.room.engine.approval_policy import ANSWER_SERVER
 from genie_testing.turns import Call
 
 pytestmark = pytest.mark.timeout(300)

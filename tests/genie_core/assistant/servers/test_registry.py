@@ -1,6 +1,6 @@
 from collections.abc import Sequence
 
-from genie_core.agent.provider.server_outages import Paused
+from genie_core.agent.provider.tool_server_outages import Paused
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.registry import ServerConnection, ServerRegistry
 from genie_core.privacy.redaction import know

@@ -12,7 +12,7 @@ from tests.genie_core.assistant.servers.toy_server import tool
 
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.sampling import MOST_SAMPLES
-from genie_core.room.engine.policy import SAMPLE_MODEL
+from genie_core.room.engine.approval_policy import SAMPLE_MODEL
 from genie_testing.turns import Call, Say
 
 pytestmark = pytest.mark.timeout(300)

@@ -10,11 +10,11 @@ from genie_core.agent.approval import Approval, Verdict
 from genie_core.agent.provider.approval_answer import denial
 from genie_core.execution import ApprovalClosed, Execution
 from genie_core.room.client.model import ANY_CALL, Answer
+from genie_core.room.engine.approval_policy import PolicyResult, ToolCall
 from genie_core.room.engine.approvals import UNKNOWN_CALL, UNRECORDED, UNSHOWABLE
-from genie_core.room.engine.effects import ToolEffects
 from genie_core.room.engine.grants import CHANGED_SINCE
-from genie_core.room.engine.policy import PolicyResult, ToolCall
 from genie_core.room.engine.private_arguments import PrivateArguments
+from genie_core.room.engine.tool_effects import ToolEffects
 from genie_core.room.engine.verification import Verifier
 from genie_core.room.protocol.errors import TooManyUnsent
 from genie_core.room.protocol.events import (

@@ -5,8 +5,8 @@ import pytest
 from genie_core.agent.approval import Approval
 from genie_core.room.client.model import ANY_CALL, Answer
 from genie_core.room.engine.arguments import digest, shown
-from genie_core.room.engine.effects import UNKNOWN_EFFECTS, ToolEffects
 from genie_core.room.engine.grants import CHANGED, FILE_CHANGED, Granted, Grants, OneTimeGrant
+from genie_core.room.engine.tool_effects import UNKNOWN_EFFECTS, ToolEffects
 from genie_core.room.protocol.events import MOST_OF_SCOPE, Scope
 from genie_core.room.state.thread import ToolApproval
 

@@ -18,12 +18,7 @@ from tests.limits import scaled
 from genie_core.agent import AgentInput, ApprovalCallback
 from genie_core.agent.approval import ask_about
 from genie_core.room.client.model import Answer, EngineState
-from genie_core.room.engine.approvals import NO_POLICY_RESULT, Approvals
-from genie_core.room.engine.backlog import IN_FLIGHT, MIN_BACKLOG, TAKEN_BACK, BacklogChoice
-from genie_core.room.engine.config import EngineSite
-from genie_core.room.engine.effects import ToolEffects
-from genie_core.room.engine.grants import CHANGED, Grant
-from genie_core.room.engine.policy import (
+from genie_core.room.engine.approval_policy import (
     ANSWER_SERVER,
     EXCEED_BUDGET,
     SAMPLE_MODEL,
@@ -31,7 +26,12 @@ from genie_core.room.engine.policy import (
     PolicyResult,
     ToolCall,
 )
+from genie_core.room.engine.approvals import NO_POLICY_RESULT, Approvals
+from genie_core.room.engine.config import EngineSite
+from genie_core.room.engine.grants import CHANGED, Grant
+from genie_core.room.engine.restart_backlog import IN_FLIGHT, MIN_BACKLOG, TAKEN_BACK, BacklogChoice
 from genie_core.room.engine.runs import RunManager
+from genie_core.room.engine.tool_effects import ToolEffects
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.events import (
     AnswerPosted,

@@ -8,7 +8,7 @@ from tests.genie_core.room.bench import identity
 from tests.genie_core.room.founded import FoundedLog, founded
 from tests.genie_tui.scripted_room import ScriptedJoinedRoom
 
-from genie_core.room.engine.effects import ToolEffect, ToolEffects
+from genie_core.room.engine.tool_effects import ToolEffect, ToolEffects
 from genie_core.room.protocol.events import (
     AnswerPosted,
     AnyBody,

@@ -10,8 +10,8 @@ from textual.pilot import Pilot
 from textual.widgets import OptionList, Static, TextArea
 
 from genie_core.room.client.model import Answer, EngineState
-from genie_core.room.engine.effects import ToolEffect, ToolEffects
 from genie_core.room.engine.grants import Grant
+from genie_core.room.engine.tool_effects import ToolEffect, ToolEffects
 from genie_core.room.protocol.events import MessageEdited, RunCancelled
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.edit_call import GONE, NOT_TAKEN, SURE, UNCHANGED, EditCallScreen

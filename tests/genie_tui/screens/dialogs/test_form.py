@@ -12,8 +12,8 @@ from textual.widgets import Input, Static
 from genie_core.privacy.redaction import know
 from genie_core.room.client.model import Answer
 from genie_core.room.commands import files
-from genie_core.room.engine.effects import ToolEffects
-from genie_core.room.engine.policy import ANSWER_SERVER
+from genie_core.room.engine.approval_policy import ANSWER_SERVER
+from genie_core.room.engine.tool_effects import ToolEffects
 from genie_core.room.protocol.events import RunCancelled
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.form import GONE, NOT_TAKEN, FormScreen

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from genie_core.room.engine.effects import (
+from genie_core.room.engine.tool_effects import (
     CLAIMS_TO_DESTROY,
     UNKNOWN_EFFECTS,
     ToolEffect,

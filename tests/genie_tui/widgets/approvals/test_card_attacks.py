@@ -12,7 +12,7 @@ from tests.genie_tui.scripted_room import HandClock, ScriptedJoinedRoom, in_room
 from textual.pilot import Pilot
 
 from genie_core.room.client.model import Answer
-from genie_core.room.engine.effects import ToolEffect, ToolEffects
+from genie_core.room.engine.tool_effects import ToolEffect, ToolEffects
 from genie_core.room.protocol.events import ApprovalRequested, DecisionMade
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.approvals import card as approval_card

@@ -1,6 +1,6 @@
 from tests.genie_tui.widgets.room_log import RoomLog
 
-from genie_core.room.engine.policy import EXCEED_BUDGET
+from genie_core.room.engine.approval_policy import EXCEED_BUDGET
 from genie_core.room.protocol.events import (
     AnswerPosted,
     AnyBody,

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from tests.genie_tui.scripted_room import ScriptedJoinedRoom
 from tests.genie_tui.widgets.room_log import RoomLog
 
-from genie_core.room.engine.policy import ANSWER_SERVER
+from genie_core.room.engine.approval_policy import ANSWER_SERVER
 from genie_core.room.protocol.events import (
     SUMMARISE,
     AnswerPosted,

@@ -22,7 +22,7 @@ from acp.schema import (
 
 from genie_core.message import SYSTEM
 from genie_core.room.client.model import Answer
-from genie_core.room.engine.effects import ToolEffects
+from genie_core.room.engine.tool_effects import ToolEffects
 from genie_core.room.protocol.events import (
     ApprovalResolved,
     Event,

@@ -17,7 +17,7 @@ from genie_bridges.acp.updates import (
     quoted,
     title_of,
 )
-from genie_core.room.engine.effects import ToolEffect, ToolEffects
+from genie_core.room.engine.tool_effects import ToolEffect, ToolEffects
 from genie_core.room.protocol.events import MessageEdited, MessagePosted
 from genie_core.room.state.thread import ToolApproval
 

@@ -28,11 +28,11 @@ from genie_core.agent.provider.acp.client import Client
 from genie_core.agent.provider.acp.content import Block, prompt_blocks, summary_of
 from genie_core.agent.provider.acp.errors import AgentProgramFailed
 from genie_core.agent.provider.acp.history import History
+from genie_core.agent.provider.acp.offered_tools import OfferedToolServer
 from genie_core.agent.provider.acp.options import SessionSettings
 from genie_core.agent.provider.acp.process import START_SECONDS, AgentProcess, AgentProgram
 from genie_core.agent.provider.acp.run import FileAccess, FloodError, Run, usage_of
 from genie_core.agent.provider.acp.terminals import RunCommand
-from genie_core.agent.provider.acp.tool_server import ToolServer
 from genie_core.agent.provider.acp.transport import LONGEST_LINE
 from genie_core.agent.provider.agent import ProviderAgent
 from genie_core.runtime.agent_options import AgentOptions, owner_command
@@ -101,7 +101,7 @@ class DefaultAgent(ProviderAgent[History]):
         self._options = options
         self._settings = SessionSettings(options or AgentOptions(), program.name, program.modes)
         self._client = Client(self._settings.take)
-        self._tools = ToolServer(tools, self._client.call)
+        self._tools = OfferedToolServer(tools, self._client.call)
         self._process: AgentProcess | None = None
         self._session = ""  # of the running process
         self._cost: float | None = 0.0  # of that session, None if not known

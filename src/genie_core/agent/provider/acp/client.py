@@ -19,8 +19,8 @@ from acp.schema import (
 )
 from pydantic import BaseModel, ValidationError
 
+from genie_core.agent.provider.acp.offered_tools import OfferedTool
 from genie_core.agent.provider.acp.run import Run, cancelled
-from genie_core.agent.provider.acp.tool_server import OfferedTool
 
 log = logging.getLogger(__name__)
 

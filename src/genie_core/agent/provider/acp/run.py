@@ -41,6 +41,7 @@ from acp.schema import (
 )
 
 from genie_core.agent.approval import ApprovalCallback, Verdict, approval_id, ask_about
+from genie_core.agent.provider.acp.offered_tools import OfferedTool, is_offered, tool_meant
 from genie_core.agent.provider.acp.terminals import (
     MOST_TERMINALS,
     NOT_STARTED,
@@ -56,7 +57,6 @@ from genie_core.agent.provider.acp.tool_calls import (
     mapped,
     relative_path,
 )
-from genie_core.agent.provider.acp.tool_server import OfferedTool, is_offered, tool_meant
 from genie_core.agent.provider.approval_answer import denial, failed
 from genie_core.agent.provider.progress_reporter import ProgressReporter
 from genie_core.errors import GenieError, ToolExited, public_summary, summary, tool_failure

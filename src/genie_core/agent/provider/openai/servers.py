@@ -13,7 +13,8 @@ from agents.agent import MCPConfig
 from agents.mcp import MCPServer
 from mcp import MCPError
 
-from genie_core.agent.provider.server_outages import (
+from genie_core.agent.provider.tool_limit import note_left_out, within_limit
+from genie_core.agent.provider.tool_server_outages import (
     CLOSE_TIMEOUT,
     CONNECTION_CLOSED,
     START_TIMEOUT,
@@ -30,7 +31,6 @@ from genie_core.agent.provider.server_outages import (
     start_of,
     waiting_instruction,
 )
-from genie_core.agent.provider.tool_limit import note_left_out, within_limit
 from genie_core.errors import StageFailed, first_of
 from genie_core.privacy.redaction import hide_addresses
 from genie_core.runtime.progress import doing, note

@@ -6,7 +6,7 @@ from typing import Any, Final
 from pydantic_ai.exceptions import ModelRetry, ToolFailed
 from pydantic_ai.toolsets import AbstractToolset
 
-from genie_core.agent.provider.server_outages import CONNECTION_CLOSED
+from genie_core.agent.provider.tool_server_outages import CONNECTION_CLOSED
 
 _BEFORE_A_NAME: Final = frozenset({"-m", "-u", "-y"})
 """Options between `python` or `npx` and the program. Other options may have values."""

@@ -15,7 +15,8 @@ from pydantic_ai.tools import RunContext
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 
 from genie_core.agent.provider.pydantic_ai.clients import has_gone, is_stale, leaves_of, name_of
-from genie_core.agent.provider.server_outages import (
+from genie_core.agent.provider.tool_limit import note_left_out, within_limit
+from genie_core.agent.provider.tool_server_outages import (
     CLOSE_TIMEOUT,
     START_TIMEOUT,
     Paused,
@@ -32,7 +33,6 @@ from genie_core.agent.provider.server_outages import (
     start_of,
     waiting_instruction,
 )
-from genie_core.agent.provider.tool_limit import note_left_out, within_limit
 from genie_core.errors import StageFailed
 from genie_core.runtime.progress import doing
 from genie_core.runtime.tasks import start_task

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 
-from genie_core.assistant.tools.time.calendar import UnknownDate, parse_date, parse_time
+from genie_core.assistant.tools.time.english_dates import UnknownDate, parse_date, parse_time
 from genie_core.assistant.tools.time.zones import UnknownPlace, Zone, find_zone
 
 _REFUSED = (UnknownDate, UnknownPlace, OverflowError)

@@ -116,7 +116,7 @@ def is_offered(call: KnownCall, tools: Mapping[str, OfferedTool]) -> bool:
     return isinstance(given, dict) and set(given) <= set(known)
 
 
-class ToolServer:
+class OfferedToolServer:
     """Answers the calls of one agent program, each through `serve`."""
 
     def __init__(self, tools: Sequence[AsyncTool], serve: Serve) -> None:

@@ -2,7 +2,7 @@ import pytest
 from mcp import MCPError
 from tests.genie_core.agent.provider.both import RUNTIMES, Reports, bench
 
-from genie_core.agent.provider.server_outages import (
+from genie_core.agent.provider.tool_server_outages import (
     CONNECTION_CLOSED,
     Paused,
     failure,

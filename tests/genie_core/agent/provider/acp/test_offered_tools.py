@@ -15,7 +15,7 @@ from tests.genie_core.agent.provider.acp.rig import (
 )
 
 from genie_core.agent import Verdict
-from genie_core.agent.provider.acp.tool_server import ToolServer
+from genie_core.agent.provider.acp.offered_tools import OfferedToolServer
 from genie_core.errors import ToolExited
 from genie_core.runtime.progress import acted_call
 from genie_core.runtime.tasks import start_task
@@ -134,7 +134,7 @@ async def test_the_server_is_in_a_closed_folder_and_leaves_nothing() -> None:
     async def serve(_tool: Any, _arguments: Any) -> str:
         return ""
 
-    server = ToolServer([double], serve)
+    server = OfferedToolServer([double], serve)
     assert server.described() == []
     await server.open()
     [about] = server.described()

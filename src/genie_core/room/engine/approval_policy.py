@@ -6,7 +6,7 @@ The program that builds the engine supplies the policy.
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
-from genie_core.room.engine.effects import UNKNOWN_EFFECTS, ToolEffects
+from genie_core.room.engine.tool_effects import UNKNOWN_EFFECTS, ToolEffects
 
 Effect: TypeAlias = Literal["allow", "ask", "deny"]
 Risk: TypeAlias = Literal["read", "write", "execute", "network", "unknown"]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genie_core.assistant.tools.time.calendar import Lean, UnknownDate, parse_date, parse_time
+from genie_core.assistant.tools.time.english_dates import Lean, UnknownDate, parse_date, parse_time
 
 TODAY = date(2026, 3, 3)  # a Tuesday
 

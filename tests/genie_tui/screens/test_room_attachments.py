@@ -44,7 +44,7 @@ def lonely() -> ScriptedJoinedRoom:
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a busy machine take its time to look at its disk."""
-    monkeypatch.setattr("genie_tui.screens.attachments.LOOK", 20.0)
+    monkeypatch.setattr("genie_tui.screens.room_attachments.LOOK", 20.0)
 
 
 @pytest.fixture
@@ -299,8 +299,8 @@ async def test_a_disk_that_hangs_makes_it_a_text(
         await asyncio.Event().wait()
 
     async with in_room(joined) as (screen, pilot):
-        monkeypatch.setattr("genie_tui.screens.attachments.asyncio.to_thread", hangs)
-        monkeypatch.setattr("genie_tui.screens.attachments.LOOK", 0.1)
+        monkeypatch.setattr("genie_tui.screens.room_attachments.asyncio.to_thread", hangs)
+        monkeypatch.setattr("genie_tui.screens.room_attachments.LOOK", 0.1)
         await paste(screen, pilot, str(report))
         assert screen.query_one(Composer).draft == str(report)
 

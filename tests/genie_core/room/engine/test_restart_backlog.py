@@ -1,4 +1,4 @@
-from genie_core.room.engine.backlog import TAKEN_BACK, Backlog
+from genie_core.room.engine.restart_backlog import TAKEN_BACK, Backlog
 from genie_core.room.protocol.events import MessagePosted, RunCancelled
 from genie_core.room.state.thread import MessageThread, Phase
 
