@@ -23,7 +23,7 @@ BUDGET = {
     "src/genie_core/privacy": 350,
     "src/genie_core/reasoner": 500,
     "src/genie_core/room/client": 1_950,
-    "src/genie_core/room/commands": 1_945,
+    "src/genie_core/room/commands": 1_970,
     "src/genie_core/room/discovery": 750,
     "src/genie_core/room/engine": 3_200,
     "src/genie_core/room/files": 1_200,
@@ -48,7 +48,7 @@ BUDGET = {
 MOST_PARAMETERS = 10
 SDK_CONTRACTS = {"DefaultAgent"}
 """Classes with a constructor that mirrors that of an SDK."""
-SRC, PLUGINS = 105_140, 18_480
+SRC, PLUGINS = 105_165, 18_480
 
 
 def lines(folder: str) -> int:

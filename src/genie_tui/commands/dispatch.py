@@ -146,7 +146,7 @@ async def _run_typed(context: RoomContext, line: CommandLine) -> None:
 
 def _keep(context: RoomContext, unsent: PendingMessage) -> tuple[str, list[str]]:
     """Keep a refused message; returns where, and the attachments that are gone."""
-    line = MessageLine(unsent.text, emote=unsent.emote, to=unsent.to)
+    line = MessageLine(unsent.text, unsent.emote, unsent.to, unsent.quiet)
     text = line.draft if unsent.text else ""
     joined, composer = context.open_room, context.composer
     if joined is not None and _is_free(context):

@@ -424,7 +424,8 @@ class RoomScreen(Screen[None]):
         """Let ↑ bring back this person's messages in the room before."""
         for thread in state.threads.values():
             if thread.author == me and thread.text and not thread.is_deleted:
-                line = MessageLine(thread.text, emote=thread.said.emote, to=thread.said.to)
+                said = thread.said
+                line = MessageLine(thread.text, said.emote, said.to, said.quiet)
                 self._composer.remember(line.draft)
 
     def on_key(self, event: events.Key) -> None:

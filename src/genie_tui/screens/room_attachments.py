@@ -11,6 +11,7 @@ from textual.screen import Screen
 from genie_core.errors import GenieError
 from genie_core.privacy.redaction import secrets_in
 from genie_core.room.commands.arguments import MessageLine, QuoteRequest
+from genie_core.room.commands.messages import say
 from genie_core.room.files.transfer import Transfer
 from genie_core.room.open.service import RoomService
 from genie_core.room.protocol.events import FileRef, Quote
@@ -93,7 +94,7 @@ class AttachmentController:
         """
         if not self.attached:
             if line.text.strip():
-                joined.messages.send(line.text, emote=line.emote, reply_to=reply_to, to=line.to)
+                say(joined, line, reply_to=reply_to)
         elif line.to:
             self._give_back(line)
             self._complain("Attachments can't be sent privately. Your draft is kept: /detach")
@@ -226,9 +227,7 @@ class AttachmentController:
 
     def _send(self, joined: "JoinedRoom", line: MessageLine, reply_to: int) -> None:
         files, quotes = tuple(self.attached.files), tuple(self.attached.quotes)
-        joined.messages.send(
-            line.text, emote=line.emote, files=files, quotes=quotes, reply_to=reply_to
-        )
+        say(joined, line, files=files, quotes=quotes, reply_to=reply_to)
         self.attached.take()
         self.line.show()
 

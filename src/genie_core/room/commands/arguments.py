@@ -53,6 +53,7 @@ class MessageLine:
     text: str
     emote: bool = False
     to: str = ""
+    quiet: bool = False
 
     @property
     def draft(self) -> str:
@@ -61,6 +62,8 @@ class MessageLine:
             return f"/msg {self.to} {self.text}"
         if self.emote:
             return f"/me {self.text}"
+        if self.quiet:
+            return f"/quiet {self.text}"
         return f"/{self.text}" if self.text.startswith("/") else self.text
 
 
@@ -189,6 +192,11 @@ def read_needed_text(rest: str) -> str:
     if not rest:
         raise InvalidArguments("the text is missing")
     return rest
+
+
+def read_quiet(rest: str) -> MessageLine:
+    """`TEXT`, to be sent like any other message."""
+    return MessageLine(read_needed_text(rest), quiet=True)
 
 
 def read_number(rest: str) -> int:

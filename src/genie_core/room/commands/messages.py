@@ -1,11 +1,18 @@
 """Effects of commands about one message: reply, edit, delete, react, retry, write privately."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from genie_core.room.commands.arguments import Numbered, PrivateLine
+from genie_core.room.commands.arguments import MessageLine, Numbered, PrivateLine
 from genie_core.room.commands.hosting import sent
 from genie_core.room.commands.outcome import NotDone
-from genie_core.room.protocol.events import MessageDeleted, MessageEdited, ReactionChanged
+from genie_core.room.protocol.events import (
+    FileRef,
+    MessageDeleted,
+    MessageEdited,
+    Quote,
+    ReactionChanged,
+)
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread, Phase
 
@@ -30,14 +37,29 @@ class Member(Protocol):
     def messages(self) -> "Messages": ...
 
 
+def say(
+    joined: Member,
+    line: MessageLine,
+    *,
+    files: Sequence[FileRef] = (),
+    quotes: Sequence[Quote] = (),
+    reply_to: int = 0,
+) -> None:
+    """Send a typed message."""
+    joined.messages.send(
+        line.text,
+        emote=line.emote,
+        files=files,
+        quotes=quotes,
+        reply_to=reply_to,
+        to=line.to,
+        quiet=line.quiet,
+    )
+
+
 def write_privately(joined: Member, line: PrivateLine) -> None:
     """Send a message that only one member can read."""
     joined.messages.send(line.text, to=line.to)
-
-
-def write_quietly(joined: Member, text: str) -> None:
-    """Send a message that alerts nobody."""
-    joined.messages.send(text, quiet=True)
 
 
 def ask_privately(joined: "JoinedRoom", text: str) -> None:
@@ -89,15 +111,8 @@ def retry(joined: "JoinedRoom", number: int = 0) -> None:
         raise NotDone(NOT_YOURS)
     said = thread.said
     files = [file for file in said.files if joined.files.bring(file)]
-    joined.messages.send(
-        thread.text,
-        emote=said.emote,
-        files=files,
-        quotes=said.quotes,
-        reply_to=said.reply_to,
-        to=said.to,
-        quiet=said.quiet,
-    )
+    line = MessageLine(thread.text, said.emote, said.to, said.quiet)
+    say(joined, line, files=files, quotes=said.quotes, reply_to=said.reply_to)
 
 
 def latest_interrupted(joined: "JoinedRoom") -> MessageThread | None:

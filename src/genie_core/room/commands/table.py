@@ -170,7 +170,8 @@ def _command_line(spec: Spec, rest: str) -> Line:
             )
         return CommandLine(spec)
     try:
-        return CommandLine(spec, spec.read(rest))
+        arguments = spec.read(rest)
+        return arguments if isinstance(arguments, MessageLine) else CommandLine(spec, arguments)
     except InvalidArguments as error:
         return InvalidLine(f"{spec.usage}: {error}")
 
@@ -292,7 +293,7 @@ COMMANDS: Final[tuple[Spec, ...]] = (
         "/quiet TEXT",
         Group.MESSAGE,
         "Send a message that rings no bell and shows no notification",
-        *_acting(read.read_needed_text, messages.write_quietly),
+        read.read_quiet,
         surfaces=Surface.ALL,
     ),
     Spec("/reply", Group.MESSAGE, "Reply to the selected message", surfaces=Surface.SCREEN),

@@ -38,7 +38,7 @@ from genie_core.room.commands.arguments import (
     read_number,
 )
 from genie_core.room.commands.hosting import sent
-from genie_core.room.commands.messages import thread_of
+from genie_core.room.commands.messages import say, thread_of
 from genie_core.room.commands.outcome import NotDone, Outcome, Question, Result
 from genie_core.room.commands.table import (
     CommandLine,
@@ -303,9 +303,9 @@ class PlainRoom:
             return
         try:
             match parse_line(line, Surface.LINES):
-                case MessageLine(text=text, emote=emote):
-                    if text.strip():
-                        self._joined.messages.send(text, emote=emote)
+                case MessageLine() as message:
+                    if message.text.strip():
+                        say(self._joined, message)
                 case CommandLine(spec=spec, arguments=arguments):
                     yield from self._command(spec, arguments, asked)
                 case PromptLine():

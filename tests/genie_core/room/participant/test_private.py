@@ -13,7 +13,6 @@ from genie_core.agent import AgentInput, ApprovalCallback
 from genie_core.datastore import DataStore
 from genie_core.room.client.events import EditRejected
 from genie_core.room.client.model import Answer
-from genie_core.room.commands.messages import write_quietly
 from genie_core.room.engine.config import EngineLoader
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.errors import NotPrivate
@@ -92,7 +91,7 @@ async def test_a_private_message_is_read_by_its_two_people_only(tmp_path: Path) 
 
 async def test_quiet_message_is_proven_at_all_members(tmp_path: Path) -> None:
     async with trio(tmp_path) as room:
-        write_quietly(room.people["ben"], "hello @ann")
+        room.people["ben"].messages.send("hello @ann", quiet=True)
         await room.all_have(1)
         for name, person in room.people.items():
             thread = room.thread(name)

@@ -39,6 +39,22 @@ async def test_msg_sends_to_one_member_and_ask_to_the_own_agent(joined: Scripted
         await until(pilot, lambda: joined.readers == ["bob", "ann", ""])
 
 
+async def test_quiet_text_stays_private_in_private_draft(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (screen, pilot):
+        await pilot.press(*"/msg bob", "enter")
+        await until(pilot, lambda: "Private message to bob" in str(editor(screen).border_title))
+        await pilot.press(*"/quiet psst", "enter")
+        await until(pilot, lambda: joined.readers == ["bob"])
+        assert (joined.said, joined.quiet) == ([("psst", False)], [True])
+
+
+async def test_refused_quiet_message_is_quiet_draft(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (screen, pilot):
+        refused = PendingMessage("1", "late", emote=False, at=0.0, quiet=True)
+        dispatch.take_back(screen.context, refused, "too fast")
+        await until(pilot, lambda: screen.draft == "/quiet late")
+
+
 async def test_without_a_text_the_next_message_is_private(joined: ScriptedJoinedRoom) -> None:
     async with in_room(joined) as (screen, pilot):
         await pilot.press(*"/msg bob", "enter")

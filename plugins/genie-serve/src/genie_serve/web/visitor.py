@@ -24,6 +24,7 @@ from genie_core.room.client.handshake import ClientHandshake
 from genie_core.room.client.messages import Messages
 from genie_core.room.client.model import ConnectionState, ConnectionStatus
 from genie_core.room.commands.arguments import MessageLine, PromptLine
+from genie_core.room.commands.messages import say
 from genie_core.room.commands.outcome import NotDone, Result
 from genie_core.room.commands.table import (
     LATER_COMMAND,
@@ -581,7 +582,7 @@ def _submit(author: "_Author", text: str, reply_to: int) -> str:
         raise NotDone(LATER_COMMAND.format(command=command))
     match line:
         case MessageLine():
-            author.messages.send(line.text, emote=line.emote, reply_to=reply_to)
+            say(author, line, reply_to=reply_to)
         case CommandLine(spec=spec, arguments=arguments) if spec.effect is not None:
             # A command of the browser takes a `Member`; the table's type is that of all.
             outcome = spec.effect(cast("JoinedRoom", author), arguments)
