@@ -24,7 +24,6 @@ from genie_core.room.protocol.errors import (
 )
 from genie_core.room.protocol.events import RunBody
 from genie_core.room.protocol.frames import Bye, FrameRefused, SetPreferences, Welcome
-from genie_core.room.protocol.limits import Limits
 from genie_core.room.transport.connection import ClientConnection
 from genie_core.room.transport.dialer import Backoff, Dialer
 from genie_core.room.transport.websocket import Connector
@@ -104,12 +103,9 @@ class RoomConnection:
         return self._handshake.kind == "agent"
 
     @property
-    def limits(self) -> Limits:
-        return self.messages.limits
-
-    @property
-    def status(self) -> ConnectionStatus:
-        return self._status
+    def position(self) -> tuple[int, int]:
+        """Number and mark of the latest known event, for another connection to go on from."""
+        return self._receiver.last, self._receiver.mark
 
     async def run(self) -> None:
         """Stay connected until `bye`. Cancelling drops the connection without a goodbye.

@@ -1,7 +1,7 @@
 """Effects of commands about one message: reply, edit, delete, react, retry, write privately."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from genie_core.room.commands.arguments import MessageLine, Numbered, PrivateLine
 from genie_core.room.commands.hosting import sent
@@ -17,7 +17,6 @@ from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread, Phase
 
 if TYPE_CHECKING:
-    from genie_core.room.client.messages import Messages
     from genie_core.room.participant.room import JoinedRoom
 
 INTERRUPTED = frozenset({Phase.FAILED, Phase.CANCELLED})
@@ -26,19 +25,8 @@ NOT_YOURS = "You can change only your own messages."
 NO_REACTIONS = "All members would see a reaction to a private message."
 
 
-class Member(Protocol):
-    """A person in a room with what the commands of a browser's guest need."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def state(self) -> RoomState: ...
-    @property
-    def messages(self) -> "Messages": ...
-
-
 def say(
-    joined: Member,
+    joined: "JoinedRoom",
     line: MessageLine,
     *,
     files: Sequence[FileRef] = (),
@@ -57,7 +45,7 @@ def say(
     )
 
 
-def write_privately(joined: Member, line: PrivateLine) -> None:
+def write_privately(joined: "JoinedRoom", line: PrivateLine) -> None:
     """Send a message that only one member can read."""
     joined.messages.send(line.text, to=line.to)
 
@@ -67,32 +55,32 @@ def ask_privately(joined: "JoinedRoom", text: str) -> None:
     joined.messages.send(text, to=joined.name)
 
 
-def reply(joined: Member, numbered: Numbered) -> None:
+def reply(joined: "JoinedRoom", numbered: Numbered) -> None:
     """Reply to a message or an answer, as privately as it is."""
     thread = thread_of(joined.state, numbered.number)
     to = other_reader(joined.name, thread)
     joined.messages.send(numbered.text, reply_to=numbered.number, to=to)
 
 
-def edit(joined: Member, numbered: Numbered) -> None:
+def edit(joined: "JoinedRoom", numbered: Numbered) -> None:
     """Give a message of this person another text."""
     thread = own_thread(joined, numbered.number)
     sent(joined.messages.change(MessageEdited(thread.seq, numbered.text)))
 
 
-def delete(joined: Member, number: int) -> None:
+def delete(joined: "JoinedRoom", number: int) -> None:
     """Delete a message of this person."""
     sent(joined.messages.change(MessageDeleted(own_thread(joined, number).seq)))
 
 
-def react(joined: Member, numbered: Numbered) -> None:
+def react(joined: "JoinedRoom", numbered: Numbered) -> None:
     """React to a message or an answer; the same reaction again takes it back."""
     thread = thread_of(joined.state, numbered.number)
     toggle_reaction(joined, thread, numbered.text, to_answer=numbered.number != thread.seq)
 
 
 def toggle_reaction(
-    joined: Member, thread: MessageThread, reaction: str, *, to_answer: bool
+    joined: "JoinedRoom", thread: MessageThread, reaction: str, *, to_answer: bool
 ) -> None:
     """React to a message or its answer, or take the same reaction back."""
     if thread.is_private:
@@ -134,7 +122,7 @@ def thread_of(state: RoomState, number: int) -> MessageThread:
     raise NotDone(f"There is no message {number}, or it is too old.")
 
 
-def own_thread(joined: Member, number: int) -> MessageThread:
+def own_thread(joined: "JoinedRoom", number: int) -> MessageThread:
     """Return a message of this person. Raises `NotDone` for any other number."""
     thread = thread_of(joined.state, number)
     if thread.author != joined.name or thread.seq != number or thread.is_deleted:

@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from genie_core.room.commands.messages import Member
 from genie_core.room.commands.outcome import NotDone, Outcome, Result
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.security.key_words import key_words
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from genie_core.room.participant.room import JoinedRoom
 
 
-def who(joined: Member, name: str = "") -> Outcome:
+def who(joined: "JoinedRoom", name: str = "") -> Outcome:
     """List the members who are here, or describe one of all."""
     state = joined.state
     if not name:

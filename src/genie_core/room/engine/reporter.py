@@ -56,7 +56,7 @@ class EngineReporter:
 
     def max_bytes(self, message: int) -> int:
         """Maximum size of a step of the run for a message; leaves space for its signature."""
-        most = self._client.limits.frame_bytes - 2 * ENVELOPE
+        most = self._client.messages.limits.frame_bytes - 2 * ENVELOPE
         return most * 3 // 4 - 2 * PADDING if self._is_private(message) else most  # base64
 
     @property

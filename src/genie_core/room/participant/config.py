@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from genie_core.preferences import PreferencesSource
 from genie_core.room.client.connection import RoomConnection
@@ -16,6 +17,21 @@ from genie_core.room.server.log_window import ReadEvents
 from genie_core.room.state.hosting import Claim
 from genie_core.room.state.room_state import RoomState
 from genie_core.runtime.grace import GRACE
+
+
+class SharedRoom(Protocol):
+    """A room's log, folded once for several members in one process."""
+
+    @property
+    def state(self) -> RoomState: ...
+
+    def apply(self, event: Event, room: str) -> None:
+        """Take in an event once; `room` is the id that the host claimed.
+
+        Raises:
+            IllegalEvent: it contradicts the log so far.
+            UnprovenHost: it gives the room a host who may not host it.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +57,8 @@ class RoomConfig:
     """Reads events from the room's log on this machine."""
     saved: Callable[[], str] = str
     """Returns the name of the session on this machine."""
+    shared: SharedRoom | None = None
+    """Has the state, if other members in this process are in the room, too."""
     keep: Callable[[Event], None] | None = None
     """Appends an event to the own copy of the log, without waiting; not needed by a host."""
     note_seen: Callable[[int], None] | None = None

@@ -71,7 +71,7 @@ class RoomFiles:
     def on_connection(self, status: ConnectionStatus) -> None:
         """Resume or pause transfers."""
         if status.state is ConnectionState.ONLINE:
-            self.sync.on_online(self._connection.limits)
+            self.sync.on_online(self._connection.messages.limits)
             self._connection.messages.release()
         else:
             self.sync.on_offline()

@@ -177,5 +177,6 @@ class Hosting:
 
     def _tell_host(self, before: str) -> None:
         """Report a change of host to another person."""
-        if before not in ("", self._state.host) and not self._hosts:
+        is_known = self._hosts or self._config.shared is not None  # others changed the state
+        if before not in ("", self._state.host) and not is_known:
             self._emit(Notice(Severity.INFO, f"{self._state.host} hosts this room now"))

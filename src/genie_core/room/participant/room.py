@@ -81,7 +81,7 @@ class JoinedRoom:
         self.name = name
         self.id = ""
         self.title = ""
-        self.state = state = RoomState()
+        self.state = state = config.shared.state if config.shared is not None else RoomState()
         self.connection = ConnectionStatus(ConnectionState.CONNECTING)
         self.seen = 0
         self._emit = on_event
@@ -127,6 +127,11 @@ class JoinedRoom:
     def is_caught_up(self) -> bool:
         """Whether all events have arrived that the room had when this person was let in."""
         return self._live_after is not None and self.state.head >= self._live_after
+
+    @property
+    def is_verified(self) -> bool:
+        """Whether the log was found to agree with the claim of the present connection's host."""
+        return self._welcomed.is_set() and self._unchecked_until is None
 
     @property
     def reports(self) -> tuple[PendingReport, ...]:
@@ -340,10 +345,9 @@ class JoinedRoom:
             IllegalEvent: it does not fit the state.
             UnprovenHost: it gives the room a host who may not host it.
         """
-        refuse_other_room(self.state, event, self.id)
         private = self._config.engine.private
         shown, host, title = self._shown(event), self.state.host, self.state.title
-        if not self.state.apply(event, shown):
+        if not self._fold(event, shown):
             return
         if self._config.keep is not None:
             self._config.keep(event)
@@ -359,6 +363,14 @@ class JoinedRoom:
             self._emit(RoomRenamed(self.state.title))
         self._look()
         self._check_caught_up()
+
+    def _fold(self, event: Event, shown: Event) -> bool:
+        """Apply an event to the state; False if it was applied before on this connection."""
+        if self._config.shared is not None:
+            self._config.shared.apply(event, self.id)
+            return True
+        refuse_other_room(self.state, event, self.id)
+        return self.state.apply(event, shown)
 
     def _check_caught_up(self) -> None:
         if self._unchecked_until is not None and self.state.head >= self._unchecked_until:

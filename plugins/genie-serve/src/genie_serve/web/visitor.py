@@ -5,8 +5,7 @@ import logging
 import secrets
 from collections import deque
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
@@ -14,15 +13,15 @@ from genie_core.errors import GenieError
 from genie_core.privacy.redaction import mask_known
 from genie_core.room.client.connection import RoomConnection
 from genie_core.room.client.events import (
-    Delivery,
+    Deliver,
     EditRejected,
     EventsRecorded,
     MessageRejected,
     Notice,
+    RoomEvent,
 )
 from genie_core.room.client.handshake import ClientHandshake
-from genie_core.room.client.messages import Messages
-from genie_core.room.client.model import ConnectionState, ConnectionStatus
+from genie_core.room.client.model import ConnectionState, ConnectionStatus, NextStep
 from genie_core.room.commands.arguments import MessageLine, PromptLine
 from genie_core.room.commands.messages import say
 from genie_core.room.commands.outcome import NotDone, Result
@@ -36,14 +35,15 @@ from genie_core.room.commands.table import (
     parse_line,
 )
 from genie_core.room.open.route import Route
-from genie_core.room.protocol.codec import event_mark
+from genie_core.room.participant.config import RoomConfig
+from genie_core.room.participant.receipt import LeftInDisorder
+from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.errors import Diverged, RoomError
 from genie_core.room.protocol.events import Event, MessageEdited, MessagePosted
-from genie_core.room.protocol.frames import AnswerDelta, MemberTyping, Welcome
+from genie_core.room.protocol.frames import AnswerDelta, MemberTyping
 from genie_core.room.security.challenge import InviteSecret
 from genie_core.room.security.identity import Identity
-from genie_core.room.state.hosting import Claim, KnownHosts, can_host, refuse_false_claim
-from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.hosting import Claim, KnownHosts, can_host
 from genie_core.room.transport.dialer import Dialer
 from genie_core.room.transport.rate import TokenBucket
 from genie_core.room.transport.websocket import tls_connect
@@ -51,9 +51,6 @@ from genie_core.runtime.tasks import start_task
 from genie_core.text.safe import visible, visible_line
 from genie_serve.web.entries import message_entry
 from genie_serve.web.feed import KEPT, RoomFeed
-
-if TYPE_CHECKING:
-    from genie_core.room.participant.room import JoinedRoom
 
 MOST_TABS: Final = 8
 """Tabs of one visitor at a time."""
@@ -182,15 +179,6 @@ class WebRoom:
             self.feed = RoomFeed()
 
 
-@dataclass(frozen=True, slots=True)
-class _Author:
-    """A visitor as the commands take them, a `Member`."""
-
-    name: str
-    state: RoomState
-    messages: Messages
-
-
 class Visitor:
     """A person in a browser: a member of the room, as a guest without an engine.
 
@@ -201,8 +189,8 @@ class Visitor:
     def __init__(
         self, room: WebRoom, name: str, role: WebRole, ticket: InviteSecret | None
     ) -> None:
-        self.name = name
         self.role: Final = role
+        self._name = name
         self._ticket = ticket
         self.status = Status(ConnectionState.CONNECTING.value)
         self.tabs: set[Tab] = set()
@@ -211,18 +199,21 @@ class Visitor:
         self._feed = room.feed
         self._identity = Identity.generate()
         self._device = secrets.token_hex(8)
-        self._client: RoomConnection | None = None
+        self._joined: JoinedRoom | None = None
+        self._connection: RoomConnection | None = None
         self._running: asyncio.Task[None] | None = None
         self._settled = asyncio.Event()
-        self._last: Event | None = None
-        self._welcome: Welcome | None = None
-        self._unchecked = False
         self._sent: dict[str, tuple[str, Sent | None]] = {}
         self._opened: dict[int, str] = {}
         self._streams: dict[int, str] = {}
         self._away: asyncio.TimerHandle | None = None
-        self._leaving: asyncio.Task[None] | None = None
+        self._leaving: asyncio.Task[Any] | None = None
         self._refusal: RoomError | None = None
+
+    @property
+    def name(self) -> str:
+        """The person's name, as the room spells it once it has let them in."""
+        return self._joined.name if self._joined is not None else self._name
 
     # -- in and out of the room
 
@@ -242,7 +233,8 @@ class Visitor:
     @property
     def is_here(self) -> bool:
         """Whether the person is in the room, or tries to be."""
-        return self._running is not None and not self._running.done()
+        is_closed = self.status.state == ConnectionState.CLOSED.value
+        return self._running is not None and not is_closed
 
     def expect(self) -> None:
         """Leave the room soon if no tab comes."""
@@ -253,12 +245,16 @@ class Visitor:
     async def leave(self, reason: str = "") -> None:
         """Leave the room; the person can come back."""
         self._stop_timer()
-        client, running = self._client, self._running
-        if client is None or running is None:
+        joined, running = self._joined, self._running
+        if joined is None or running is None:
             return
-        await client.bye(reason)
-        running.cancel()
-        await asyncio.wait([running])
+        if running.done():
+            with suppress(LeftInDisorder):  # unsent messages go out when the person is back
+                await joined.leave(reason)
+        else:
+            running.cancel()
+            await asyncio.wait([running])
+        self._show(Status(ConnectionState.CLOSED.value, LEFT))
 
     def attach(self, tab: Tab) -> bool:
         """Add a tab; False if there are too many. The first one brings the person back."""
@@ -291,34 +287,41 @@ class Visitor:
         self._settled.clear()
         self._running = start_task(self._run(self._leaving), name="visitor")
 
-    async def _run(self, leaving: "asyncio.Task[None] | None") -> None:
+    async def _run(self, leaving: "asyncio.Task[Any] | None") -> None:
         if leaving is not None and not leaving.done():
             await asyncio.wait([leaving])
         try:
-            while True:
-                self._client = self._connection()
-                try:
-                    await self._client.run()
-                except Diverged:
-                    self._room.renew(self._feed)
-                else:
-                    self._show(Status(ConnectionState.CLOSED.value, LEFT))
-                    return
+            while not await self._join():
+                self._room.renew(self._feed)
         except RoomError as error:
             self._refusal = error
             logger.info("a visitor's connection ended: %s", error)
             self._show(Status(ConnectionState.CLOSED.value, _told(str(error))))
         except Exception:  # a fault must be seen, not lost in a task
-            logger.exception("following the room failed")
+            logger.exception("joining the room failed")
             self._show(Status(ConnectionState.CLOSED.value, INTERNAL))
         finally:
             self._settled.set()
 
-    def _connection(self) -> RoomConnection:
+    async def _join(self) -> bool:
+        """Join the room; False if its log is another one than the feed's."""
+        before, name = self._joined, self.name
+        joined = self._joined = JoinedRoom(name, self._take, self._config(name))
+        if before is not None:
+            joined.restore_messages(before.messages.pending)
+        try:
+            await joined.start()
+        except Diverged:
+            return False
+        return True
+
+    def _config(self, name: str) -> RoomConfig:
+        since, mark = self._connection.position if self._connection is not None else (0, 0)
         if self._feed is not self._room.feed:
-            self._feed, self._last = self._room.feed, None
+            self._feed, since, mark = self._room.feed, 0, 0
         feed, route = self._feed, self._room.route
-        seen = self._last or feed.last
+        if not since and feed.last is not None:
+            since, mark = feed.last.seq, feed.mark
         hosts = KnownHosts(
             lambda: feed.state,
             (each.pin for each in route.whereabouts),
@@ -331,7 +334,6 @@ class Visitor:
             room=feed.state.room,
             trusts=lambda host_record: can_host(feed.state, host_record),
         )
-        self._hosts, self._dialer = hosts, dialer
 
         async def accepts(claim: Claim) -> bool:
             if not hosts.accepts(claim):
@@ -341,7 +343,7 @@ class Visitor:
             return True
 
         who = ClientHandshake(
-            self.name,
+            name,
             self._identity,
             self._device,
             room=feed.state.room,
@@ -349,28 +351,29 @@ class Visitor:
             accepts=accepts,
             digest=route.wanted,
         )
-        since, mark = (seen.seq, event_mark(seen)) if seen is not None else (0, 0)
-        client = RoomConnection(dialer, self._take, who, since=since, mark=mark)
-        client.signer.state = feed.state
-        if self._client is not None:  # messages that were not acknowledged before
-            client.messages.restore(self._client.messages.pending)
-            client.messages.release()
-        return client
+
+        def connect(deliver: Deliver) -> RoomConnection:
+            self._connection = RoomConnection(dialer, deliver, who, since=since, mark=mark)
+            return self._connection
+
+        return RoomConfig(
+            connect,
+            put_away,
+            claim=lambda: hosts.claim,
+            learn=dialer.learn,
+            shared=feed,
+            grace=0.0,
+        )
 
     # -- from the room
 
-    def _take(self, delivery: Delivery) -> None:
-        match delivery:
+    def _take(self, event: RoomEvent) -> None:
+        match event:
             case EventsRecorded(events=events):
-                for event in events:
-                    self._record(event)
-            case Welcome():
-                self.name, self._welcome, self._unchecked = delivery.name, delivery, True
-                if delivery.host_record is not None:
-                    self._dialer.learn(delivery.host_record)
-                self._check_host()
-            case ConnectionStatus(state=ConnectionState.CLOSED):
-                pass  # `_run` tells why
+                for each in events:
+                    self._record(each)
+            case ConnectionStatus(state=ConnectionState.CLOSED, detail=detail):
+                self._close(detail)
             case ConnectionStatus(state=ConnectionState.CONNECTING, detail=""):
                 pass  # the outcome of the attempt is reported
             case ConnectionStatus(state=ConnectionState.RETRYING, detail=detail):
@@ -393,34 +396,34 @@ class Visitor:
             case Notice(text=text):
                 self._note(text)
 
+    def _close(self, why: str) -> None:
+        """Show that the connection ended; join again if the room's log became another one."""
+        joined = self._joined
+        if joined is None or joined.ending is not None:
+            return  # `leave` tells
+        if joined.ended is not None and joined.ended.next_step is NextStep.REJOIN:
+            self._room.renew(self._feed)
+            self._leaving = start_task(joined.leave(), name="visitor joins again")
+            self._begin()
+        else:
+            self._show(Status(ConnectionState.CLOSED.value, _told(why)))
+
     def _record(self, event: Event) -> None:
-        feed = self._feed
-        feed.apply(event, self._welcome.room if self._welcome is not None else "")
-        self._last = event
-        self._check_host()
         self._open(event)
         if event.posted is not None and event.original.by == self.name:
             self._settle(event.posted.id)
-        for message in [each for each in self._streams if each not in feed.state.running]:
+        running = self._feed.state.running
+        for message in [each for each in self._streams if each not in running]:
             del self._streams[message]
             for tab in self.tabs:
                 tab.streamed.pop(message, None)
         self._wake()
 
-    def _check_host(self) -> None:
-        """Check the log against the host's claim, once it is here as the welcome has it."""
-        welcome, state = self._welcome, self._feed.state
-        if self._unchecked and welcome is not None and state.head >= welcome.head:
-            self._unchecked = False
-            refuse_false_claim(state, self._hosts.claim, welcome.room)
-
     def _open(self, event: Event) -> None:
         """Keep the text of a private message that is for this person."""
-        if self._client is None or not isinstance(event.body, MessagePosted | MessageEdited):
+        body = event.body
+        if not isinstance(body, MessagePosted | MessageEdited) or not body.sealed:
             return
-        if not event.body.sealed:
-            return
-        body = self._client.signer.reader.shown(event, self._feed.state).body
         if isinstance(body, MessagePosted) and body.text:
             self._opened[event.seq] = visible(body.text)
             if len(self._opened) > KEPT:
@@ -433,7 +436,7 @@ class Visitor:
         if thread is None or thread.is_private:
             return
         before = self._streams.get(message, "")
-        most = self._welcome.limits.text_chars if self._welcome is not None else 0
+        most = self._joined.messages.limits.text_chars if self._joined is not None else 0
         self._streams[message] = before + visible(text)[: max(0, most - len(before))]
         self._wake()
 
@@ -457,17 +460,17 @@ class Visitor:
         if id_ in self._sent:
             self._report(tab, self._sent[id_][1])
             return
-        if self.role == "observer" or self._client is None:
+        joined = self._joined
+        if self.role == "observer" or joined is None:
             self._report(tab, Sent(id_, ONLY_READS))
             return
-        messages = self._client.messages
-        before = {each.id for each in messages.pending}
+        before = {each.id for each in joined.messages.pending}
         try:
-            shown = _submit(_Author(self.name, self._feed.state, messages), text, reply_to)
+            shown = _submit(joined, text, reply_to)
         except GenieError as error:
             self._report(tab, Sent(id_, _told(str(error))))
             return
-        added = [each.id for each in messages.pending if each.id not in before]
+        added = [each.id for each in joined.messages.pending if each.id not in before]
         outcome = None if added else Sent(id_, shown=visible(mask_known(shown)))
         self._sent[id_] = "".join(added), outcome
         while len(self._sent) > MOST_SENT:
@@ -481,8 +484,8 @@ class Visitor:
 
     def types(self) -> None:
         """Show the others that the person is typing."""
-        if self._client is not None and self.role != "observer":
-            self._client.messages.typing()
+        if self._joined is not None and self.role != "observer":
+            self._joined.messages.typing()
 
     def _settle(self, message: str, why: str = "") -> None:
         """Tell the tabs that a message was recorded, or why it was not."""
@@ -502,9 +505,9 @@ class Visitor:
 
         While the person is not in the room, or its past is still arriving, that is their status only.
         """
-        feed, state, welcome = self._feed, self._feed.state, self._welcome
+        feed, state, joined = self._feed, self._feed.state, self._joined
         is_online = self.status.state == ConnectionState.ONLINE.value
-        if welcome is None or self._unchecked or not is_online:
+        if joined is None or not (is_online and joined.is_verified):
             return Update(tab.feed, tab.since, status=_if_new(tab, self.status))
         is_new = tab.feed != feed.id or tab.since < tab.floor < feed.dropped
         if is_new:
@@ -518,7 +521,7 @@ class Visitor:
             title=title,
             name=name,
             role=self.role,
-            most_chars=welcome.limits.text_chars,
+            most_chars=joined.messages.limits.text_chars,
             reset=is_new,
             entries=tuple(entries),
             gone=() if is_new else tuple(gone),
@@ -571,7 +574,7 @@ class Visitor:
         return more
 
 
-def _submit(author: "_Author", text: str, reply_to: int) -> str:
+def _submit(joined: JoinedRoom, text: str, reply_to: int) -> str:
     """Send a message or carry out a command; return the text that answers it.
 
     Raises:
@@ -582,10 +585,9 @@ def _submit(author: "_Author", text: str, reply_to: int) -> str:
         raise NotDone(LATER_COMMAND.format(command=command))
     match line:
         case MessageLine():
-            say(author, line, reply_to=reply_to)
+            say(joined, line, reply_to=reply_to)
         case CommandLine(spec=spec, arguments=arguments) if spec.effect is not None:
-            # A command of the browser takes a `Member`; the table's type is that of all.
-            outcome = spec.effect(cast("JoinedRoom", author), arguments)
+            outcome = spec.effect(joined, arguments)
             return outcome.text if isinstance(outcome, Result) else ""
         case CommandLine():
             return "\n".join([*help_lines(Surface.BROWSER), ABOUT_TEXT])
@@ -594,6 +596,10 @@ def _submit(author: "_Author", text: str, reply_to: int) -> str:
         case InvalidLine(text=why):
             raise NotDone(why)
     return ""
+
+
+async def put_away() -> None:
+    """End a visit, of which nothing is left."""
 
 
 def _if_new(tab: Tab, status: Status) -> Status | None:

@@ -546,6 +546,22 @@ async def test_a_visitor_without_a_tab_leaves_and_comes_back(
     assert site.ann.state.people["bob"].key == key
 
 
+async def test_another_log_begins_the_tab_again(site: Site) -> None:
+    site.ann.messages.send("before")
+    bob = Browser(site.gateway.link(site.room))
+    await bob.enter("bob")
+    async with bob.tab() as tab:
+        await until(tab, lambda seen: "before" in texts(seen))
+        (visit,) = site.gateway._visits
+        joined, feed = visit.visitor._joined, site.room.feed
+        assert joined is not None
+        joined.give_way("the log is another one", (), "")
+        seen = await until(tab, lambda seen: "before" in texts(seen))
+        assert any(each.get("reset") for each in seen)
+        assert site.room.feed is not feed
+        assert site.room.feed.state.people["bob"].present
+
+
 async def test_an_answer_is_shown_as_it_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
