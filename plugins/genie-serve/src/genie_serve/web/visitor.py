@@ -254,7 +254,8 @@ class Visitor:
         else:
             running.cancel()
             await asyncio.wait([running])
-        self._show(Status(ConnectionState.CLOSED.value, LEFT))
+        if self._running is running:  # no tab came meanwhile
+            self._show(Status(ConnectionState.CLOSED.value, LEFT))
 
     def attach(self, tab: Tab) -> bool:
         """Add a tab; False if there are too many. The first one brings the person back."""
@@ -285,7 +286,8 @@ class Visitor:
         self._refusal = None
         self.status = Status(ConnectionState.CONNECTING.value)
         self._settled.clear()
-        self._running = start_task(self._run(self._leaving), name="visitor")
+        leaving, self._leaving = self._leaving, None  # a second tab must not join again
+        self._running = start_task(self._run(leaving), name="visitor")
 
     async def _run(self, leaving: "asyncio.Task[Any] | None") -> None:
         if leaving is not None and not leaving.done():
@@ -357,12 +359,7 @@ class Visitor:
             return self._connection
 
         return RoomConfig(
-            connect,
-            put_away,
-            claim=lambda: hosts.claim,
-            learn=dialer.learn,
-            shared=feed,
-            grace=0.0,
+            connect, put_away, claim=lambda: hosts.claim, learn=dialer.learn, shared=feed, grace=0.0
         )
 
     # -- from the room

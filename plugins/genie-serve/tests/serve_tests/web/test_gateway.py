@@ -21,7 +21,9 @@ from genie_core.agent import AgentInput, ApprovalCallback
 from genie_core.room.open.opener import RoomOpener
 from genie_core.room.open.requests import NewRoom
 from genie_core.room.open.route import route_of
+from genie_core.room.participant.receipt import Receipt
 from genie_core.room.participant.room import JoinedRoom
+from genie_core.room.protocol.events import MemberJoined
 from genie_core.room.security.certificate import load_certificate
 from genie_core.room.transport.hardening import PINGS_AT_ONCE
 from genie_core.settings.locations import Locations
@@ -544,6 +546,30 @@ async def test_a_visitor_without_a_tab_leaves_and_comes_back(
     async with bob.tab() as tab:
         await until(tab, lambda seen: "meanwhile" in texts(seen))
     assert site.ann.state.people["bob"].key == key
+
+
+async def test_tabs_during_leaving_join_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    bob = Browser(site.gateway.link(site.room))
+    await bob.enter("bob")
+    (visit,) = site.gateway._visits
+    left, go_on = visit.visitor._joined, asyncio.Event()
+    assert left is not None
+    leave = left.leave
+
+    async def slowly(reason: str = "", grace: float | None = None) -> Receipt:
+        await go_on.wait()
+        return await leave(reason, grace)
+
+    monkeypatch.setattr(left, "leave", slowly)
+    visit.visitor._go()
+    async with bob.tab() as first, bob.tab() as second:
+        go_on.set()
+        for tab in (first, second):
+            seen = await until(tab, lambda seen: any(each.get("members") for each in seen))
+            states = [each["status"]["state"] for each in seen if each.get("status")]
+            assert "closed" not in states
+    joins = [each.by for each in site.ear.events if isinstance(each.body, MemberJoined)]
+    assert joins.count("bob") == 2
 
 
 async def test_another_log_begins_the_tab_again(site: Site) -> None:
