@@ -59,11 +59,11 @@ from genie_serve.service_identity import (
 )
 from genie_serve.shards import AGAIN, ELSEWHERE, Shards
 from genie_serve.stores.store import SharedStore, StoreUnavailable
-from genie_serve.web.service_gateway import ServiceGateway
-from genie_serve.web.visitor import WebRole
 
 if TYPE_CHECKING:
     from genie_serve.guests import GuestAgents
+    from genie_serve.web.service_gateway import ServiceGateway
+    from genie_serve.web.visitor import WebRole
 
 LOOK_AROUND: Final = 30.0
 """Seconds between two checks of the machine's own addresses."""
@@ -240,6 +240,8 @@ class Service:
             self._guests.start()
             resources.push_async_callback(self._guests.aclose)
         if config.web is not None:
+            from genie_serve.web.service_gateway import ServiceGateway  # loads the joined room
+
             self.gateway = ServiceGateway(config.web, self.address, certificate.pin, self._clock)
             await self.gateway.start()
             resources.push_async_callback(self.gateway.stop)
@@ -350,7 +352,7 @@ class Service:
             self.problems.pop(room, None)
 
     def web_link(
-        self, room: str, lifetime: float, role: WebRole = "guest", uses: int | None = None
+        self, room: str, lifetime: float, role: "WebRole" = "guest", uses: int | None = None
     ) -> str:
         """Make a link by which people join an open room in a browser, for so many seconds.
 

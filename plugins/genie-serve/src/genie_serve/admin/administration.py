@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from genie_core import __version__
 from genie_core.errors import GenieError
@@ -47,7 +47,9 @@ from genie_serve.admin.requests import (
 from genie_serve.errors import NoSuchRoom
 from genie_serve.served_room import ServedRoom
 from genie_serve.service import STANDS_BY, Service
-from genie_serve.web.visitor import WebRole
+
+if TYPE_CHECKING:
+    from genie_serve.web.visitor import WebRole
 
 BACKUP_RUNS: Final = "a backup of the rooms is being written; delete the room after it"
 NOT_OPEN: Final = "the room {title!r} is not open here: it is archived, or another machine hosts it"
