@@ -692,8 +692,8 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
     ) -> None:
         try:
             await room.leave(reason, QUICK_GRACE)
-        except GenieError:  # unsent text comes along; the rest is the next seat's to tell
-            logger.warning("the seat could not be given back in good order", exc_info=True)
+        except GenieError:  # unsent text comes along; the room has the rest
+            logger.warning("leaving the room failed", exc_info=True)
         opening = way(joined)
         self._opening = None
         was_shown = room is self.rooms.current
@@ -825,7 +825,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         try:
             for problem in await asyncio.gather(*leaving, return_exceptions=True):
                 if isinstance(problem, GenieError):
-                    logger.error("a seat could not be given back in good order: %s", problem)
+                    logger.error("leaving a room failed: %s", problem)
                 elif isinstance(problem, BaseException):
                     raise problem
         finally:

@@ -32,7 +32,7 @@ def _outside_tmux(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def joined() -> ScriptedJoinedRoom:
-    """A host's seat in an open room in which nothing has happened yet."""
+    """A host in an open room in which nothing has happened yet."""
     made = ScriptedJoinedRoom(invites=ScriptedInvites())
     made.open_room()
     return made

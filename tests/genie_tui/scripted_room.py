@@ -1,4 +1,4 @@
-"""A seat whose room is a script: the test feeds it events and reads what the person did."""
+"""A joined room that is a script: the test feeds it events and reads what the person did."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -155,7 +155,7 @@ class ScriptedMessages(Messages):
 
 
 class ScriptedFiles(RoomFiles):
-    """Attaches real files, and has those in the `places` of the seat."""
+    """Attaches real files, and has those in the `places` of the joined room."""
 
     def __init__(self, joined: "ScriptedJoinedRoom") -> None:
         self._joined = joined
@@ -180,7 +180,7 @@ class ScriptedFiles(RoomFiles):
 
 
 class ScriptedHosting(Hosting):
-    """Keeps what was asked; the answer is whether the seat is `connected`."""
+    """Keeps what was asked; the answer is whether the room is `connected`."""
 
     def __init__(self, joined: "ScriptedJoinedRoom") -> None:
         self._joined = joined
@@ -225,7 +225,7 @@ class ScriptedHosting(Hosting):
 
 
 class ScriptedEngine(EngineHost):
-    """Has what the seat says, and keeps what was asked of it."""
+    """Has what the joined room says, and keeps what was asked of it."""
 
     def __init__(self, joined: "ScriptedJoinedRoom") -> None:
         self._joined = joined
@@ -261,7 +261,7 @@ class ScriptedEngine(EngineHost):
 
 
 class ScriptedGrants(Grants):
-    """Has what the seat says."""
+    """Has what the joined room says."""
 
     def __init__(self, joined: "ScriptedJoinedRoom") -> None:
         self._joined = joined
@@ -646,7 +646,7 @@ async def in_room(
     *,
     notices: bool = False,
 ) -> AsyncIterator[tuple[RoomScreen, Pilot[Any]]]:
-    """The app with this seat's room on screen and everything fed so far shown.
+    """The app with this room on screen and everything fed so far shown.
 
     Its `notices` are only noted, unless they are to be shown.
     """

@@ -97,8 +97,8 @@ async def test_an_app_that_is_shut_down_meanwhile_tells_of_no_error_either(
 
 
 async def test_an_opening_from_the_command_line_that_fails_ends_the_app() -> None:
-    door = ScriptedRoomService(ScriptedJoinedRoom(), GenieError("the port is taken"))
-    app = GenieApp(door, NewRoom("x"), "ann")
+    service = ScriptedRoomService(ScriptedJoinedRoom(), GenieError("the port is taken"))
+    app = GenieApp(service, NewRoom("x"), "ann")
     async with app.run_test() as pilot:
         await until(pilot, lambda: app.failure)
     assert app.failure == "the port is taken"
@@ -111,18 +111,18 @@ INVITE = JoinRoom("genie1-x", guest=True)
 
 async def test_who_meets_another_host_under_a_known_id_is_asked_and_may_keep_both() -> None:
     clock = HandClock()
-    door = ScriptedRoomService(ScriptedJoinedRoom(), OTHER)
-    app = GenieApp(door, INVITE, "ben", clock=clock)
+    service = ScriptedRoomService(ScriptedJoinedRoom(), OTHER)
+    app = GenieApp(service, INVITE, "ben", clock=clock)
     async with app.run_test() as pilot:
         await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
         text = str(app.screen.query_one("#confirm-text", Static).render())
         assert "“Team [b]” with this id, hosted by ann" in text
-        assert door.openings == [INVITE]
-        door.error = None
+        assert service.openings == [INVITE]
+        service.error = None
         clock.rest()
         await pilot.press("enter")
-        await until(pilot, lambda: len(door.openings) == 2)
-        assert door.openings[1] == replace(INVITE, separate=True)
+        await until(pilot, lambda: len(service.openings) == 2)
+        assert service.openings[1] == replace(INVITE, separate=True)
         await until(pilot, lambda: isinstance(app.screen, RoomScreen))
     assert app.failure == ""
 
@@ -178,9 +178,9 @@ async def test_the_theme_is_switched_and_chosen(joined: ScriptedJoinedRoom) -> N
 
 
 def test_an_unknown_theme_falls_back() -> None:
-    door = ScriptedRoomService(ScriptedJoinedRoom())
-    assert GenieApp(door, None, "ann", options=AppOptions(theme="nonsense")).theme == DARK.name
-    assert GenieApp(door, None, "ann", options=AppOptions(theme=LIGHT.name)).theme == LIGHT.name
+    service = ScriptedRoomService(ScriptedJoinedRoom())
+    assert GenieApp(service, None, "ann", options=AppOptions(theme="nonsense")).theme == DARK.name
+    assert GenieApp(service, None, "ann", options=AppOptions(theme=LIGHT.name)).theme == LIGHT.name
 
 
 @pytest.mark.parametrize("theme", ["textual-light", "nord", "ansi-dark"])

@@ -16,7 +16,7 @@ from genie_tui.app import GenieApp
 from genie_tui.notifications import Bell, mentions, rings
 
 QUESTION = 5
-"""The number of the first message in the seat's room."""
+"""The number of the first message in the room."""
 
 
 BOX = (b"sealed",)

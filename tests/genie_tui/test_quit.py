@@ -53,7 +53,7 @@ WORDS = UnsavedInput(
 
 @pytest.fixture
 def joined() -> ScriptedJoinedRoom:
-    """A host's seat in a room where nobody else is."""
+    """A host in a room where nobody else is."""
     made = ScriptedJoinedRoom(invites=ScriptedInvites())
     made.open_room()
     made.feed(MemberLeft("bob"), by="bob")

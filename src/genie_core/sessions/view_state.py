@@ -36,7 +36,7 @@ class View(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     lines below the top it was; None while the end was followed. `hidden` says that the panel was
     put away, `tab` and `shown` are names of its page and of the filter of the activity, and `find`
     the text in that. `seen` is the last event that was there to be seen. `unsent` is to be sent by
-    the next seat, and `unrecorded` are reports of the engine that the room has yet to record.
+    the next connection, and `unrecorded` are reports of the engine that the room has yet to record.
     """
 
     draft: str = ""

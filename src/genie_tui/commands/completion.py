@@ -91,7 +91,9 @@ class CommandCompletion:
                 return self._options(kind)
             case "caller":
                 names = [
-                    each.name for each in context.door.callers if isinstance(each, JoinRequested)
+                    each.name
+                    for each in context.join_requests.callers
+                    if isinstance(each, JoinRequested)
                 ]
             case "person" if joined is not None:
                 names = [*joined.state.people]

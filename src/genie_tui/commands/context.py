@@ -88,7 +88,7 @@ class RoomContext:
         self.submitted_early: list[str] = []
         self.banner = Banner()
         self.timeline = Timeline()
-        self.door = JoinRequests(clock)
+        self.join_requests = JoinRequests(clock)
         self.composer = Composer()
         self.composer.limit = lambda: self._limits.text_chars
         self.composer.as_typed = self.as_typed

@@ -209,7 +209,7 @@ class RoomScreen(Screen[None]):
         self._clock = clock
         self._feed = RoomFeed(self)
         self.context = RoomContext(self, service, self._reopen, clock)
-        self._door, self._banner = self.context.door, self.context.banner
+        self._join_requests, self._banner = self.context.join_requests, self.context.banner
         self._timeline, self._composer = self.context.timeline, self.context.composer
         self._progress = RoomProgress(self.context)
         self._connection = ConnectionDisplay(self.context, self._part)
@@ -232,7 +232,7 @@ class RoomScreen(Screen[None]):
                 yield Static(id="welcome", markup=False)
                 yield FindBar()
             yield SidePanel(Roster(self._clock), ActivityPanel(), ApprovalPanel(self._clock))
-        yield self._door
+        yield self._join_requests
         yield HintLine(self._clock)
         yield self.context.attachments.line
         yield self._composer
@@ -244,7 +244,7 @@ class RoomScreen(Screen[None]):
         self._status.show_room(title, "")
         self._banner.show(ConnectionStatus(ConnectionState.CONNECTING))
         self._composer.focus()
-        self._approvals.card.write = self._door.write = self._write
+        self._approvals.card.write = self._join_requests.write = self._write
         self.watch(self, "focused", self._show_who_answers, init=False)
         self.set_interval(1.0, self._second_passed)
         self.context.start(self._open, "opening")
@@ -276,7 +276,7 @@ class RoomScreen(Screen[None]):
 
     def arm(self) -> None:
         """Ignore keys meant for a screen above or another program, so that they answer nothing."""
-        for card in (self._approvals.card, self._door):
+        for card in (self._approvals.card, self._join_requests):
             if card.has_focus:
                 card.arm()
 
@@ -495,11 +495,11 @@ class RoomScreen(Screen[None]):
                 hosts_here = self._joined is not None and bool(self._joined.hosting.address)
                 self._banner.warn(rivals_line(hosts, hosts=hosts_here))
             case ContinuationsChanged(continuations=found):
-                self._door.take_continuations(found)
+                self._join_requests.take_continuations(found)
             case CopyRead() as copy:
                 self._show_copy(copy)
             case JoinRequested() | HostingOffered() as caller:
-                self._door.take(caller)
+                self._join_requests.take(caller)
             case InviteIssued() as issued:
                 host.show_issued(self.context, issued)
             case HostingAccepted(name=name):

@@ -22,7 +22,7 @@ GONE: Final = 60.0
 class ConnectionDisplay:
     """Shows how the connection is; without one, lets the person neither write nor answer.
 
-    `part` is called once, when the seat has ended by itself.
+    `part` is called once, when the connection has ended by itself.
     """
 
     def __init__(self, context: RoomContext, part: Callable[[SessionEnded], None]) -> None:
@@ -41,10 +41,10 @@ class ConnectionDisplay:
         if closed:
             context.approvals.close_room()
             context.show_waiting()
-            context.door.clear()
+            context.join_requests.clear()
         if status.state is not ConnectionState.ONLINE:
             context.hints.clear_typing()
-            context.door.forget_requests()
+            context.join_requests.forget_requests()
         if status.state is not ConnectionState.RETRYING:
             context.away_since = None
         elif context.away_since is None:

@@ -43,13 +43,13 @@ def to_activity(context: RoomContext) -> None:
 
 def to_join_requests(context: RoomContext) -> None:
     """Focus the join requests, or return."""
-    if context.door.has_focus:
+    if context.join_requests.has_focus:
         back(context)
-    elif not context.door.callers:
+    elif not context.join_requests.callers:
         context.screen.notify("No one is asking to join or to host.")
     else:
         remember(context)
-        context.door.focus()
+        context.join_requests.focus()
 
 
 def to_conversation(context: RoomContext) -> None:
@@ -88,7 +88,7 @@ def toggle_panel(context: RoomContext) -> None:
 
 def leave_join_requests(context: RoomContext) -> None:
     """Return the focus from the join requests after an answer."""
-    if context.door.has_focus:
+    if context.join_requests.has_focus:
         back(context)
 
 

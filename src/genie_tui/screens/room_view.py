@@ -117,7 +117,7 @@ class RoomView:
 
     async def _bring_back(self, saved: str) -> None:
         view = await asyncio.to_thread(self._context.service.view, saved)
-        # Behind the reports of the seat so far, so that there is a conversation to scroll.
+        # Behind the reports of the engine so far, so that there is a conversation to scroll.
         self._screen.call_later(self._show, view)
 
     def _show(self, view: View) -> None:

@@ -68,7 +68,7 @@ class JoinRequests(Vertical, can_focus=True):
         self._keys = KeysLine(Scope.JOIN_REQUESTS, clock)
 
     def compose(self) -> ComposeResult:
-        yield Static(id="door-text", markup=False)
+        yield Static(id="join-request-text", markup=False)
         yield self._keys
 
     def on_mount(self) -> None:
@@ -175,7 +175,7 @@ class JoinRequests(Vertical, can_focus=True):
             return
         caller, count = self._callers[0], len(self._callers)
         self.border_title = f"1 of {count}" if count > 1 else ""
-        self.query_one("#door-text", Static).update(_text(caller))
+        self.query_one("#join-request-text", Static).update(_text(caller))
         left_out = frozenset() if count > 1 else frozenset({"next"})
         self._keys.name_keys(_WORDS[type(caller)], left_out)
         key = keymap_of(self).text(Scope.ROOM, "join-requests")

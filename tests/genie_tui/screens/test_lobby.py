@@ -53,7 +53,7 @@ KNOWN = NearbyRoom("r1", "Garden [/red]", "hana", "k1", WORDS, "pin1", HERE, cop
 STRANGE = NearbyRoom("r2", "Standup\x1b[2J", "bob\u202e", "k2", WORDS, "pin2", HERE)
 
 
-def service(*saved: SavedSummary, error: GenieError | None = None) -> ScriptedRoomService:
+def service_with(*saved: SavedSummary, error: GenieError | None = None) -> ScriptedRoomService:
     joined = ScriptedJoinedRoom()
     joined.open_room()
     return ScriptedRoomService(joined, error, saved)
@@ -64,17 +64,17 @@ async def entered(pilot: Pilot[Any]) -> None:
 
 
 async def test_a_saved_room_is_resumed_by_enter() -> None:
-    door = service(*rooms())
-    app = GenieApp(door, None, "ann")
+    service = service_with(*rooms())
+    app = GenieApp(service, None, "ann")
     async with app.run_test() as pilot:
         await until(pilot, lambda: app.screen.query_one("#saved", OptionList).has_focus)
         await pilot.press("down", "enter")
         await entered(pilot)
-        await until(pilot, lambda: door.openings == [ResumeRoom("two")])
+        await until(pilot, lambda: service.openings == [ResumeRoom("two")])
 
 
 async def test_what_is_typed_at_once_after_a_key_goes_where_the_key_leads() -> None:
-    app = GenieApp(service(*rooms()), None, "ann")
+    app = GenieApp(service_with(*rooms()), None, "ann")
     async with app.run_test() as pilot:
         await until(pilot, lambda: app.screen.query_one("#saved", OptionList).has_focus)
         for key in "nSpring in June":
@@ -84,22 +84,22 @@ async def test_what_is_typed_at_once_after_a_key_goes_where_the_key_leads() -> N
 
 
 async def test_what_crashed_is_listed_as_it_was_and_what_is_past_a_limit_is_told() -> None:
-    door = service(*rooms())
-    door.past = "2 sessions are past your limit [/red]"
+    service = service_with(*rooms())
+    service.past = "2 sessions are past your limit [/red]"
     one, two = rooms()
-    door.rooms_then = (two, replace(one, messages=129))
-    app = GenieApp(door, None, "ann")
+    service.rooms_then = (two, replace(one, messages=129))
+    app = GenieApp(service, None, "ann")
     async with app.run_test() as pilot:
         past = app.screen.query_one("#past-limits", Static)
         await until(pilot, lambda: past.display)
-        assert str(past.render()) == door.past
+        assert str(past.render()) == service.past
         listed = app.screen.query_one("#saved", OptionList)
         await until(pilot, lambda: "129 messages" in str(listed.get_option_at_index(1).prompt))
         assert listed.highlighted == 1  # what was chosen before
 
 
 async def test_saved_rooms_are_described_without_markup_or_escapes() -> None:
-    app = GenieApp(service(*rooms()), None, "ann")
+    app = GenieApp(service_with(*rooms()), None, "ann")
     async with app.run_test() as pilot:
         listed = app.screen.query_one("#saved", OptionList)
         await until(pilot, lambda: listed.option_count == 2)
@@ -113,7 +113,7 @@ async def test_saved_rooms_are_described_without_markup_or_escapes() -> None:
 
 async def test_only_the_latest_saved_rooms_are_listed_and_where_the_others_are() -> None:
     many = [SavedSummary(str(n), f"Room {n}", time.time() - n, 1, 1) for n in range(LATEST + 3)]
-    app = GenieApp(service(*many), None, "ann")
+    app = GenieApp(service_with(*many), None, "ann")
     async with app.run_test() as pilot:
         listed = app.screen.query_one("#saved", OptionList)
         await until(pilot, lambda: listed.option_count == LATEST)
@@ -124,29 +124,29 @@ async def test_only_the_latest_saved_rooms_are_listed_and_where_the_others_are()
 
 @pytest.mark.parametrize("title", ["Spring", ""])
 async def test_a_new_room_takes_its_title(title: str) -> None:
-    door = service()
-    app = GenieApp(door, None, "ann")
+    service = service_with()
+    app = GenieApp(service, None, "ann")
     async with app.run_test() as pilot:
         await until(pilot, lambda: app.screen.query_one("#new-title", Input).has_focus)
         await pilot.press(*title, "enter")
         await entered(pilot)
-        await until(pilot, lambda: door.openings == [NewRoom(title)])
+        await until(pilot, lambda: service.openings == [NewRoom(title)])
 
 
 async def test_joining_by_keyboard_alone() -> None:
-    door = service(*rooms())
-    app = GenieApp(door, None, "ann")
+    service = service_with(*rooms())
+    app = GenieApp(service, None, "ann")
     async with app.run_test() as pilot:
         lobby = app.screen
         await until(pilot, lambda: lobby.query_one("#saved", OptionList).has_focus)
         await pilot.press("j", *"127.0.0.1:7", "tab", "space", "shift+tab", "enter")
         await entered(pilot)
-        await until(pilot, lambda: door.openings == [JoinRoom("127.0.0.1:7", guest=True)])
+        await until(pilot, lambda: service.openings == [JoinRoom("127.0.0.1:7", guest=True)])
         assert lobby.query_one("#guest", Checkbox).value
 
 
 async def test_an_empty_address_is_explained() -> None:
-    app = GenieApp(service(), None, "ann")
+    app = GenieApp(service_with(), None, "ann")
     async with app.run_test() as pilot:
         app.screen.query_one("#address", Input).focus()
         await pilot.press("enter")
@@ -155,8 +155,8 @@ async def test_an_empty_address_is_explained() -> None:
 
 
 async def test_a_failed_opening_comes_back_with_the_reason_and_what_was_typed() -> None:
-    door = service(*rooms(), error=GenieError("nobody answers at [/red] 127.0.0.1:7"))
-    app = GenieApp(door, None, "ann")
+    service = service_with(*rooms(), error=GenieError("nobody answers at [/red] 127.0.0.1:7"))
+    app = GenieApp(service, None, "ann")
     async with app.run_test() as pilot:
         lobby = app.screen
         await until(pilot, lambda: lobby.query_one("#saved", OptionList).has_focus)
@@ -168,11 +168,11 @@ async def test_a_failed_opening_comes_back_with_the_reason_and_what_was_typed() 
         await until(pilot, lambda: app.screen is lobby)
         assert "[/red]" in str(error.render())
         assert address.value == "127.0.0.1:7"
-        door.error = None
+        service.error = None
         await until(pilot, lambda: address.has_focus)
         await pilot.press("enter")
         await entered(pilot)
-        await until(pilot, lambda: len(door.openings) == 2)
+        await until(pilot, lambda: len(service.openings) == 2)
 
 
 async def test_unreadable_saved_rooms_are_explained() -> None:
@@ -211,36 +211,36 @@ async def test_what_comes_when_the_app_ends_is_not_shown_any_more(
     app = GenieApp(slow, None, "ann")
     async with app.run_test() as pilot:
         await until(pilot, lambda: slow.on_change is not None)
-    opened, door = asyncio.Event(), Unhurried(ScriptedJoinedRoom())
+    opened, service = asyncio.Event(), Unhurried(ScriptedJoinedRoom())
     too_late(monkeypatch, RoomScreen, "opening", opened.set)
-    app = GenieApp(door, NewRoom("Garden"), "ann")
+    app = GenieApp(service, NewRoom("Garden"), "ann")
     async with app.run_test() as pilot:
-        await until(pilot, lambda: door.openings)
-    assert door.joined.left
+        await until(pilot, lambda: service.openings)
+    assert service.joined.left
 
 
 async def test_a_known_room_on_the_network_is_joined_by_enter() -> None:
-    door = service()
-    app = GenieApp(door, None, "ann")
+    service = service_with()
+    app = GenieApp(service, None, "ann")
     async with app.run_test() as pilot:
-        await until(pilot, lambda: door.on_change)
-        door.announce(KNOWN, STRANGE)
+        await until(pilot, lambda: service.on_change)
+        service.announce(KNOWN, STRANGE)
         listed = app.screen.query_one("#nearby", OptionList)
         await until(pilot, lambda: listed.display and listed.option_count == 2)
         listed.focus()
         listed.highlighted = 0
         await pilot.press("enter")
         await entered(pilot)
-        await until(pilot, lambda: door.openings == [RejoinRoom("r1@ann", HERE, "pin1")])
+        await until(pilot, lambda: service.openings == [RejoinRoom("r1@ann", HERE, "pin1")])
 
 
 async def test_a_strange_room_asks_for_its_invite() -> None:
-    door = service()
-    app = GenieApp(door, None, "ann")
+    service = service_with()
+    app = GenieApp(service, None, "ann")
     async with app.run_test() as pilot:
         lobby = app.screen
-        await until(pilot, lambda: door.on_change)
-        door.announce(STRANGE)
+        await until(pilot, lambda: service.on_change)
+        service.announce(STRANGE)
         listed = lobby.query_one("#nearby", OptionList)
         await until(pilot, lambda: listed.display)
         listed.focus()
@@ -251,16 +251,16 @@ async def test_a_strange_room_asks_for_its_invite() -> None:
         assert hint.display
         assert "invite" in str(hint.render())
         assert not {"\x1b", "\u202e"} & set(str(hint.render()))
-        assert door.openings == []
+        assert service.openings == []
         await pilot.press(*"genie1-x", "enter")
         await entered(pilot)
-        await until(pilot, lambda: door.openings == [JoinRoom("genie1-x")])
+        await until(pilot, lambda: service.openings == [JoinRoom("genie1-x")])
 
 
 async def test_rooms_on_the_network_are_described_without_markup_or_escapes() -> None:
-    door = service()
-    door.nearby = (KNOWN, STRANGE)
-    app = GenieApp(door, None, "ann")
+    service = service_with()
+    service.nearby = (KNOWN, STRANGE)
+    app = GenieApp(service, None, "ann")
     async with app.run_test() as pilot:
         listed = app.screen.query_one("#nearby", OptionList)
         await until(pilot, lambda: listed.option_count == 2)
@@ -283,18 +283,18 @@ async def test_rooms_on_the_network_are_described_without_markup_or_escapes() ->
 
 
 async def test_the_list_follows_the_network_and_keeps_its_place() -> None:
-    door = service()
-    app = GenieApp(door, None, "ann")
+    service = service_with()
+    app = GenieApp(service, None, "ann")
     async with app.run_test() as pilot:
         lobby = app.screen
         listed = lobby.query_one("#nearby", OptionList)
         assert lobby.query_one("#no-nearby").display
-        await until(pilot, lambda: door.on_change)
-        door.announce(STRANGE)
+        await until(pilot, lambda: service.on_change)
+        service.announce(STRANGE)
         listed.highlighted = 0
-        door.announce(KNOWN, STRANGE)
+        service.announce(KNOWN, STRANGE)
         assert listed.highlighted == 1
-        door.announce()
+        service.announce()
         await until(pilot, lambda: not listed.display)
         assert lobby.query_one("#no-nearby").display
 
@@ -305,9 +305,9 @@ async def test_a_room_joined_before_is_rejoined_by_way_of_the_network() -> None:
         SavedSummary("r1@ann", "Garden", now - 90, 2, 3, host="hana [/b]"),
         SavedSummary("r3@ann", "Away", now - 900, 2, 3, host="bob"),
     ]
-    door = service(*saved)
-    door.nearby = (KNOWN,)
-    app = GenieApp(door, None, "ann")
+    service = service_with(*saved)
+    service.nearby = (KNOWN,)
+    app = GenieApp(service, None, "ann")
     async with app.run_test() as pilot:
         listed = app.screen.query_one("#saved", OptionList)
         await until(pilot, lambda: listed.has_focus)
@@ -315,33 +315,33 @@ async def test_a_room_joined_before_is_rejoined_by_way_of_the_network() -> None:
         assert "hosted by hana [/b]" in str(listed.get_option_at_index(0).prompt)
         await pilot.press("enter")
         await entered(pilot)
-        await until(pilot, lambda: door.openings == [RejoinRoom("r1@ann", HERE, "pin1")])
+        await until(pilot, lambda: service.openings == [RejoinRoom("r1@ann", HERE, "pin1")])
 
 
 async def test_a_room_that_is_not_on_the_network_is_looked_for_where_it_was() -> None:
-    door = service(SavedSummary("r3@ann", "Away", time.time(), 2, 3, host="bob"))
-    app = GenieApp(door, None, "ann")
+    service = service_with(SavedSummary("r3@ann", "Away", time.time(), 2, 3, host="bob"))
+    app = GenieApp(service, None, "ann")
     async with app.run_test() as pilot:
         await until(pilot, lambda: app.screen.query_one("#saved", OptionList).has_focus)
         await pilot.press("enter")
         await entered(pilot)
-        await until(pilot, lambda: door.openings == [RejoinRoom("r3@ann")])
+        await until(pilot, lambda: service.openings == [RejoinRoom("r3@ann")])
 
 
 async def test_the_network_is_left_alone_while_a_room_is_open() -> None:
-    door = service(error=GenieError("nobody answers"))
-    app = GenieApp(door, None, "ann")
+    service = service_with(error=GenieError("nobody answers"))
+    app = GenieApp(service, None, "ann")
     async with app.run_test() as pilot:
-        await until(pilot, lambda: door.browsing == 1)
+        await until(pilot, lambda: service.browsing == 1)
         await app.push_screen(HelpScreen())
-        await until(pilot, lambda: door.browsing == 0)
+        await until(pilot, lambda: service.browsing == 0)
         await app.pop_screen()
-        await until(pilot, lambda: door.browsing == 1)
-    assert door.browsing == 0
+        await until(pilot, lambda: service.browsing == 1)
+    assert service.browsing == 0
 
 
 async def test_an_invite_that_was_broken_into_lines_is_pasted_as_one() -> None:
-    app = GenieApp(service(), None, "ann")
+    app = GenieApp(service_with(), None, "ann")
     async with app.run_test() as pilot:
         address = app.screen.query_one("#address", Input)
         address.focus()
@@ -352,7 +352,7 @@ async def test_an_invite_that_was_broken_into_lines_is_pasted_as_one() -> None:
 
 @pytest.mark.parametrize("width", [40, 60, 80])
 async def test_rows_take_one_line_and_show_when_a_room_was_used(width: int) -> None:
-    app = GenieApp(service(*rooms()), None, "ann")
+    app = GenieApp(service_with(*rooms()), None, "ann")
     async with app.run_test(size=(120, 30)) as pilot:
         saved = app.screen.query_one("#saved", OptionList)
         await until(pilot, lambda: saved.option_count)
@@ -367,9 +367,9 @@ async def test_rows_take_one_line_and_show_when_a_room_was_used(width: int) -> N
 
 @pytest.mark.parametrize("size", [(40, 20), (60, 16)])
 async def test_everything_can_be_reached_on_a_small_terminal(size: tuple[int, int]) -> None:
-    door = service(*rooms())
-    door.nearby = (KNOWN, STRANGE)
-    app = GenieApp(door, None, "ann")
+    service = service_with(*rooms())
+    service.nearby = (KNOWN, STRANGE)
+    app = GenieApp(service, None, "ann")
     async with app.run_test(size=size) as pilot:
         await until(pilot, lambda: app.screen.query_one("#nearby").display)
         address = app.screen.query_one("#address", Input)
@@ -382,15 +382,15 @@ async def test_everything_can_be_reached_on_a_small_terminal(size: tuple[int, in
 async def test_a_room_of_ones_own_that_somebody_hosts_now_is_joined_there() -> None:
     own = rooms()[0]
     taken_over = replace(KNOWN, copy=own.id)
-    door = service(own)
-    app = GenieApp(door, None, "ann")
+    service = service_with(own)
+    app = GenieApp(service, None, "ann")
     async with app.run_test() as pilot:
         await until(pilot, lambda: app.screen.query_one("#saved", OptionList).has_focus)
-        await until(pilot, lambda: door.browsing)
-        door.announce(taken_over)
+        await until(pilot, lambda: service.browsing)
+        service.announce(taken_over)
         await pilot.press("enter")
         await entered(pilot)
-        await until(pilot, lambda: door.openings == [RejoinRoom(own.id, HERE, KNOWN.pin)])
+        await until(pilot, lambda: service.openings == [RejoinRoom(own.id, HERE, KNOWN.pin)])
 
 
 class Advice:
@@ -430,7 +430,7 @@ OFFERS = (
 
 async def test_offered_models_leave_whoever_types_alone_and_are_chosen_by_key() -> None:
     advice = Advice(*OFFERS)
-    app = GenieApp(service(), None, "ann", onboarding=cast("Onboarding", advice))
+    app = GenieApp(service_with(), None, "ann", onboarding=cast("Onboarding", advice))
     async with app.run_test() as pilot:
         title = app.screen.query_one("#new-title", Input)
         await until(pilot, lambda: title.has_focus)
@@ -460,7 +460,7 @@ async def test_offered_models_leave_whoever_types_alone_and_are_chosen_by_key() 
 async def test_where_nothing_is_found_the_key_says_how_to_get_a_model() -> None:
     advice = Advice()
     advice.ready.set()
-    app = GenieApp(service(), None, "ann", onboarding=cast("Onboarding", advice))
+    app = GenieApp(service_with(), None, "ann", onboarding=cast("Onboarding", advice))
     async with app.run_test() as pilot:
         await until(pilot, lambda: app.screen.query_one("#new-title", Input).has_focus)
         await pilot.press("f7")
@@ -471,7 +471,7 @@ async def test_an_installed_agent_is_offered_with_the_models() -> None:
     codex = ProgramOffer("codex", "Codex", "installed: codex-acp")
     advice = Advice(codex, *OFFERS)
     advice.ready.set()
-    app = GenieApp(service(), None, "ann", onboarding=cast("Onboarding", advice))
+    app = GenieApp(service_with(), None, "ann", onboarding=cast("Onboarding", advice))
     async with app.run_test() as pilot:
         card = app.screen.query_one(ModelPicker)
         await until(pilot, lambda: card.display)
@@ -489,7 +489,7 @@ async def test_an_installed_agent_is_offered_with_the_models() -> None:
 async def test_offered_models_can_be_put_away(keys: tuple[str, ...], done: str | None) -> None:
     advice = Advice(*OFFERS)
     advice.ready.set()
-    app = GenieApp(service(), None, "ann", onboarding=cast("Onboarding", advice))
+    app = GenieApp(service_with(), None, "ann", onboarding=cast("Onboarding", advice))
     async with app.run_test() as pilot:
         card = app.screen.query_one(ModelPicker)
         await until(pilot, lambda: card.display)
@@ -503,7 +503,7 @@ async def test_offered_models_can_be_put_away(keys: tuple[str, ...], done: str |
 async def test_a_choice_that_cannot_be_written_is_explained() -> None:
     advice = Advice(*OFFERS, error=GenieError("can't write [/red]"))
     advice.ready.set()
-    app = GenieApp(service(), None, "ann", onboarding=cast("Onboarding", advice))
+    app = GenieApp(service_with(), None, "ann", onboarding=cast("Onboarding", advice))
     async with app.run_test() as pilot:
         card = app.screen.query_one(ModelPicker)
         await until(pilot, lambda: card.display)
@@ -516,27 +516,27 @@ async def test_a_choice_that_cannot_be_written_is_explained() -> None:
 
 
 async def test_after_leaving_a_room_enter_resumes_it_and_opens_no_second_one() -> None:
-    door = service()
-    door.joined.saved = "garden"
-    app = GenieApp(door, None, "ann")
+    service = service_with()
+    service.joined.saved = "garden"
+    app = GenieApp(service, None, "ann")
     async with app.run_test() as pilot:
         lobby = app.screen
         title = lobby.query_one("#new-title", Input)
         await until(pilot, lambda: title.has_focus)
         await pilot.press(*"Garden", "enter")
         await entered(pilot)
-        door.rooms = [SavedSummary("garden", "Garden", time.time(), 1, 0), *rooms()]
+        service.rooms = [SavedSummary("garden", "Garden", time.time(), 1, 0), *rooms()]
         await pilot.press(*"/leave", "enter")
         listed = lobby.query_one("#saved", OptionList)
         await until(pilot, lambda: app.screen is lobby and listed.has_focus)
         assert title.value == ""
         await pilot.press("enter")
         await entered(pilot)
-        await until(pilot, lambda: door.openings == [NewRoom("Garden"), ResumeRoom("garden")])
+        await until(pilot, lambda: service.openings == [NewRoom("Garden"), ResumeRoom("garden")])
 
 
 async def test_what_is_typed_in_the_lobby_outlives_a_look_at_the_help() -> None:
-    app = GenieApp(service(), None, "ann")
+    app = GenieApp(service_with(), None, "ann")
     async with app.run_test() as pilot:
         lobby = app.screen
         title = lobby.query_one("#new-title", Input)
@@ -549,25 +549,25 @@ async def test_what_is_typed_in_the_lobby_outlives_a_look_at_the_help() -> None:
 
 
 async def test_esc_leads_to_the_saved_rooms_with_one_to_open() -> None:
-    door = service()
-    app = GenieApp(door, None, "ann")
+    service = service_with()
+    app = GenieApp(service, None, "ann")
     async with app.run_test() as pilot:
         title = app.screen.query_one("#new-title", Input)
         await until(pilot, lambda: title.has_focus)
         await pilot.press("G", "backspace")
-        door.rooms = rooms()
+        service.rooms = rooms()
         await pilot.press("f1", "escape")  # it lists them anew
         listed = app.screen.query_one("#saved", OptionList)
         await until(pilot, lambda: listed.option_count == 2)
         await pilot.press("escape", "enter")
         await entered(pilot)
-        await until(pilot, lambda: door.openings == [ResumeRoom("one")])
+        await until(pilot, lambda: service.openings == [ResumeRoom("one")])
 
 
 async def test_arrows_lead_through_the_fields_of_the_lobby() -> None:
-    door = service(*rooms())
-    door.nearby = (KNOWN,)
-    app = GenieApp(door, None, "ann")
+    service = service_with(*rooms())
+    service.nearby = (KNOWN,)
+    app = GenieApp(service, None, "ann")
     async with app.run_test() as pilot:
         lobby = app.screen
         saved, nearby = (lobby.query_one(each, OptionList) for each in ("#saved", "#nearby"))
@@ -585,13 +585,13 @@ async def test_arrows_lead_through_the_fields_of_the_lobby() -> None:
 
 
 async def test_an_open_room_is_listed_with_what_it_holds_and_what_waits() -> None:
-    door = service()
-    door.joined.saved = "garden"
-    door.rooms = [
+    service = service_with()
+    service.joined.saved = "garden"
+    service.rooms = [
         SavedSummary("garden", "Garden", time.time(), 0, 0),
         SavedSummary("two", "Standup", time.time(), 2, 7, unread=3),
     ]
-    app = GenieApp(door, None, "ann")
+    app = GenieApp(service, None, "ann")
     async with app.run_test() as pilot:
         lobby = app.screen
         listed = lobby.query_one("#saved", OptionList)
@@ -602,24 +602,24 @@ async def test_an_open_room_is_listed_with_what_it_holds_and_what_waits() -> Non
         await until(pilot, lambda: cast("RoomScreen", app.screen).joined is not None)
         await pilot.press("ctrl+o", *"lob", "enter")
         await until(pilot, lambda: app.screen is lobby)
-        door.joined.say_here("hello @ann", "bob")
+        service.joined.say_here("hello @ann", "bob")
         await until(pilot, lambda: "1 new, 1 for you" in str(listed.get_option_at_index(0).prompt))
         line = str(listed.get_option_at_index(0).prompt)
         assert "open" in line
         assert "1 message" in line
         assert "1 new, 1 for you" in str(lobby.query_one("#open-rooms", Static).render())
         nearby = lobby.query_one("#nearby", OptionList)
-        await until(pilot, lambda: door.on_change)
-        door.announce(replace(KNOWN, copy="garden"), STRANGE)  # the first one is open here
+        await until(pilot, lambda: service.on_change)
+        service.announce(replace(KNOWN, copy="garden"), STRANGE)  # the first one is open here
         await until(pilot, lambda: [each.id for each in nearby.options] == [STRANGE.id])
         await pilot.press("ctrl+o")
         await until(pilot, lambda: isinstance(app.screen, RoomScreen))
 
 
 async def test_a_network_that_is_not_searched_is_not_called_empty() -> None:
-    door = service()
-    door.stays_local = True
-    app = GenieApp(door, None, "ann")
+    service = service_with()
+    service.stays_local = True
+    app = GenieApp(service, None, "ann")
     async with app.run_test() as pilot:
         none = app.screen.query_one("#no-nearby", Static)
         await until(pilot, lambda: str(none.render()) == "Not searched: the setting 'local' is on.")

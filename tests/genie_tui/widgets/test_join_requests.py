@@ -21,17 +21,17 @@ DAVE = JoinRequested(2, "dave", "", "10.0.0.8")
 
 
 class Host(CommandKeysApp):
-    """A door, and somewhere to write."""
+    """A join_requests, and somewhere to write."""
 
     def __init__(self) -> None:
         super().__init__()
         self.clock = HandClock()
-        self.door = JoinRequests(self.clock)
+        self.join_requests = JoinRequests(self.clock)
         self.answers: list[tuple[object, bool]] = []
         self.dismissed = 0
 
     def compose(self) -> ComposeResult:
-        yield self.door
+        yield self.join_requests
         yield Input()
 
     @on(JoinRequests.Answered)
@@ -53,26 +53,26 @@ async def at_the_door() -> AsyncIterator[tuple[Host, Pilot[Any]]]:
 
 
 async def turn_to(app: Host, pilot: Pilot[Any]) -> None:
-    app.door.focus()
-    await until(pilot, lambda: app.door.has_focus)
+    app.join_requests.focus()
+    await until(pilot, lambda: app.join_requests.has_focus)
     app.clock.rest()
 
 
 def text_of(app: Host) -> str:
-    return str(app.query_one("#door-text", Static).render())
+    return str(app.query_one("#join-request-text", Static).render())
 
 
 async def test_it_is_hidden_until_somebody_knocks_and_never_takes_the_focus() -> None:
     async with at_the_door() as (app, pilot):
-        await until(pilot, lambda: not app.door.display)
-        app.door.take(CAROL)
-        await until(pilot, lambda: app.door.display)
+        await until(pilot, lambda: not app.join_requests.display)
+        app.join_requests.take(CAROL)
+        await until(pilot, lambda: app.join_requests.display)
         assert app.query_one(Input).has_focus
 
 
 async def test_it_tells_name_words_and_address() -> None:
     async with at_the_door() as (app, _):
-        app.door.take(CAROL)
+        app.join_requests.take(CAROL)
         for part in ("carol", words(KEY), "10.0.0.7"):
             assert part in text_of(app)
 
@@ -80,7 +80,7 @@ async def test_it_tells_name_words_and_address() -> None:
 async def test_typing_answers_nothing() -> None:
     async with at_the_door() as (app, pilot):
         await pilot.press("d")
-        app.door.take(CAROL)
+        app.join_requests.take(CAROL)
         app.clock.rest(60)
         await pilot.press(*"adnad")
         assert app.answers == []
@@ -89,9 +89,9 @@ async def test_typing_answers_nothing() -> None:
 
 async def test_keys_count_once_the_keyboard_rested() -> None:
     async with at_the_door() as (app, pilot):
-        app.door.take(CAROL)
-        app.door.focus()
-        await until(pilot, lambda: app.door.has_focus)
+        app.join_requests.take(CAROL)
+        app.join_requests.focus()
+        await until(pilot, lambda: app.join_requests.has_focus)
         await pilot.press("a", "d", "n")
         assert app.answers == []
         assert "moment" in str(app.query_one(KeysLine).render())
@@ -103,8 +103,8 @@ async def test_keys_count_once_the_keyboard_rested() -> None:
 async def test_typed_text_goes_on_elsewhere_and_answers_nothing() -> None:
     async with at_the_door() as (app, pilot):
         typed: list[str] = []
-        app.door.write = typed.append
-        app.door.take(CAROL)
+        app.join_requests.write = typed.append
+        app.join_requests.take(CAROL)
         await turn_to(app, pilot)
         for key in ("a", "n", "d", "space", "enter"):
             await pilot.press(key)
@@ -116,7 +116,7 @@ async def test_typed_text_goes_on_elsewhere_and_answers_nothing() -> None:
 
 async def test_no_other_key_answers() -> None:
     async with at_the_door() as (app, pilot):
-        app.door.take(CAROL)
+        app.join_requests.take(CAROL)
         await turn_to(app, pilot)
         for key in ("enter", "space", "y", "s", "b", "A", "D"):
             app.clock.rest()
@@ -127,12 +127,12 @@ async def test_no_other_key_answers() -> None:
 
 async def test_the_next_caller_is_guarded_too() -> None:
     async with at_the_door() as (app, pilot):
-        app.door.take(CAROL)
-        app.door.take(DAVE)
+        app.join_requests.take(CAROL)
+        app.join_requests.take(DAVE)
         await turn_to(app, pilot)
         await answer(pilot, app.clock, "d")
         await until(pilot, lambda: app.answers)
-        app.door.remove_caller(CAROL)
+        app.join_requests.remove_caller(CAROL)
         await answer(pilot, app.clock, "d")
         assert app.answers == [(CAROL, False)]
         app.clock.rest()
@@ -142,23 +142,23 @@ async def test_the_next_caller_is_guarded_too() -> None:
 
 async def test_a_caller_who_is_gone_leaves_the_door_and_arms_the_guard() -> None:
     async with at_the_door() as (app, pilot):
-        app.door.take(CAROL)
-        app.door.take(DAVE)
+        app.join_requests.take(CAROL)
+        app.join_requests.take(DAVE)
         await turn_to(app, pilot)
-        app.door.take(JoinRequested(1, "carol", KEY, "10.0.0.7", over=True))
+        app.join_requests.take(JoinRequested(1, "carol", KEY, "10.0.0.7", over=True))
         await pilot.press("a")
         assert app.answers == []
-        assert app.door.callers == (DAVE,)
-        app.door.take(JoinRequested(2, "dave", "", "", over=True))
+        assert app.join_requests.callers == (DAVE,)
+        app.join_requests.take(JoinRequested(2, "dave", "", "", over=True))
         await until(pilot, lambda: app.dismissed)
-        assert not app.door.display
+        assert not app.join_requests.display
 
 
 async def test_next_walks_around() -> None:
     async with at_the_door() as (app, pilot):
         for caller in (CAROL, DAVE, HostingOffered("alice")):
-            app.door.take(caller)
-        assert "1 of 3" in str(app.door.border_title)
+            app.join_requests.take(caller)
+        assert "1 of 3" in str(app.join_requests.border_title)
         for name in ("dave", "alice", "carol"):
             await turn_to(app, pilot)
             await pilot.press("n")
@@ -167,9 +167,9 @@ async def test_next_walks_around() -> None:
 
 async def test_an_offer_asks_whether_to_host() -> None:
     async with at_the_door() as (app, pilot):
-        app.door.take(HostingOffered("alice"))
-        app.door.take(HostingOffered("alice"))
-        assert len(app.door.callers) == 1
+        app.join_requests.take(HostingOffered("alice"))
+        app.join_requests.take(HostingOffered("alice"))
+        assert len(app.join_requests.callers) == 1
         assert "alice asks you to host" in text_of(app)
         await turn_to(app, pilot)
         await until(pilot, lambda: "I host" in str(app.query_one(KeysLine).render()))
@@ -177,32 +177,32 @@ async def test_an_offer_asks_whether_to_host() -> None:
 
 async def test_escape_lets_them_wait() -> None:
     async with at_the_door() as (app, pilot):
-        app.door.take(CAROL)
+        app.join_requests.take(CAROL)
         await turn_to(app, pilot)
         await pilot.press("escape")
         await until(pilot, lambda: app.dismissed)
-        assert app.door.callers == (CAROL,)
+        assert app.join_requests.callers == (CAROL,)
 
 
 async def test_names_fold_and_are_never_markup() -> None:
     async with at_the_door() as (app, _):
-        app.door.take(JoinRequested(9, "[/red]\x1b", "x", "[b]"))
+        app.join_requests.take(JoinRequested(9, "[/red]\x1b", "x", "[b]"))
         assert "[/red]␛" in text_of(app)
         assert "no valid key" in text_of(app)
-        app.door.take(CAROL)
-        assert app.door.knocks_by("CAROL") == [CAROL]
+        app.join_requests.take(CAROL)
+        assert app.join_requests.knocks_by("CAROL") == [CAROL]
 
 
 async def test_somebody_at_the_hosts_own_machine_is_told_as_that() -> None:
     async with at_the_door() as (app, pilot):
-        app.door.take(JoinRequested(3, "erik", "", "loopback"))
+        app.join_requests.take(JoinRequested(3, "erik", "", "loopback"))
         await pilot.pause()
         assert "erik, from this machine" in text_of(app)
 
 
 async def test_an_agent_that_asks_is_called_one() -> None:
     async with at_the_door() as (app, _):
-        app.door.take(JoinRequested(3, "bot", KEY, "10.0.0.7", kind="agent"))
-        shown = str(app.query_one("#door-text", Static).render())
+        app.join_requests.take(JoinRequested(3, "bot", KEY, "10.0.0.7", kind="agent"))
+        shown = str(app.query_one("#join-request-text", Static).render())
         assert "bot, an agent, from 10.0.0.7" in shown
         assert "Ask its owner" in shown

@@ -215,27 +215,27 @@ async def serve_room(
 
 async def join_as_host(
     person: Profile,
-    doors: HostedRoom,
+    hosted: HostedRoom,
     on_event: OnEvent,
     resources: AsyncExitStack,
     unsent: tuple[PendingMessage, ...] = (),
 ) -> JoinedRoom:
     """Join a room at its own host."""
-    saved, server = doors.saved, doors.server
+    saved, server = hosted.saved, hosted.server
     identity = await person.identity()
     place: asyncio.Future[SavedSession] = asyncio.get_running_loop().create_future()
     place.set_result(saved)
     joined: JoinedRoom
 
     async def connector() -> ClientConnection:
-        return await call_on(doors.loop, server.connect_local)
+        return await call_on(hosted.loop, server.connect_local)
 
-    opened = doors.opened
+    opened = hosted.opened
     engine = engine_config(
         person,
         engine_for(person, place, lambda: joined.state),
         reload=lambda model: engine_for(person.answering_with(model), place, lambda: joined.state),
-        private=await asyncio.to_thread(private_arguments_in, saved, doors.waiting),
+        private=await asyncio.to_thread(private_arguments_in, saved, hosted.waiting),
     )
     who = ClientHandshake(
         person.name,
@@ -251,12 +251,12 @@ async def join_as_host(
         resources.aclose,
         engine,
         preferences=await person.preferences(),
-        address=doors.presence.shown_address,
-        close_room=doors.close,
-        begin_closing=lambda within: call_on(doors.loop, server.begin_suspending, within),
+        address=hosted.presence.shown_address,
+        close_room=hosted.close,
+        begin_closing=lambda within: call_on(hosted.loop, server.begin_suspending, within),
         note_seen=saved.note_seen,
-        invites=doors.presence,
-        library=FileSync(doors.blobs, reseed=False),
+        invites=hosted.presence,
+        library=FileSync(hosted.blobs, reseed=False),
         saved=lambda: saved.id,
         past=opened.log.read,
         grace=person.settings.grace,
@@ -267,7 +267,7 @@ async def join_as_host(
         with suppress(RuntimeError):  # the event loop is closed
             loop.call_soon_threadsafe(on_event, Notice(severity, text))
 
-    doors.presence.tell(notify)
+    hosted.presence.tell(notify)
     joined = JoinedRoom(person.name, on_event, plan)
     joined.replay(opened.events, opened.base.room())
     kept = await asyncio.to_thread(read_view, saved.folder)
@@ -276,12 +276,12 @@ async def join_as_host(
     await joined.start()
     opened.log.on_restored.append(partial(notify, Severity.ERROR))
     async with leaving_unless_done(joined):
-        await asyncio.to_thread(_note_hosting, person, doors)
+        await asyncio.to_thread(_note_hosting, person, hosted)
         network = not person.settings.local
         watch = _rivals_watched(joined, saved, on_event, network=network)
         await resources.enter_async_context(watch)
-    if doors.opened.problems:  # side by side, and for as long as it takes to read them
-        on_event(Notice(Severity.ERROR, "\n".join([*doors.opened.problems, MORE])))
+    if hosted.opened.problems:  # side by side, and for as long as it takes to read them
+        on_event(Notice(Severity.ERROR, "\n".join([*hosted.opened.problems, MORE])))
     return joined
 
 
@@ -298,11 +298,13 @@ async def _rivals_watched(
             host = state.owner_of(claim.key) or claim.key[:8]
             joined.give_way(GIVEN_WAY.format(host=host), addresses, claim.pin)
 
-    rivals = HostConflicts(lambda: joined.state, on_event, joined.state.host_key, ask_signer, meet)
+    conflicts = HostConflicts(
+        lambda: joined.state, on_event, joined.state.host_key, ask_signer, meet
+    )
     beside = Continuations(lambda: joined.state, on_event, joined.state.host_key, hosts=True)
 
     def network_changed() -> None:
-        rivals.note()
+        conflicts.note()
         beside.note()
 
     async with AsyncExitStack() as stack:
@@ -312,7 +314,7 @@ async def _rivals_watched(
             announced = browser.found(room) if browser is not None else ()
             return with_records(announced, above_host(joined.state, saved.metadata.hosts))
 
-        await stack.enter_async_context(rivals.watched(found))
+        await stack.enter_async_context(conflicts.watched(found))
         if browser is not None:
             await stack.enter_async_context(beside.watched(browser.rooms.values))
         yield
@@ -329,9 +331,9 @@ async def leaving_unless_done(joined: JoinedRoom) -> AsyncIterator[None]:
         raise
 
 
-def _note_hosting(person: Profile, doors: HostedRoom) -> None:
-    presence, is_local = doors.presence, person.settings.local
-    doors.saved.update(
+def _note_hosting(person: Profile, hosted: HostedRoom) -> None:
+    presence, is_local = hosted.presence, person.settings.local
+    hosted.saved.update(
         kind="hosted",
         host=person.name,
         name=person.name,

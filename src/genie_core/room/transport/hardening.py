@@ -205,25 +205,25 @@ class HalfOpenLimiter:
         """Whether another connection fits, maybe instead of an older one."""
         unknown = [each for each in self._strangers.values() if each.source not in self._known]
         if len(unknown) >= self._most:
-            rivals = unknown
+            candidates = unknown
         elif len(self._strangers) >= self._most + self._share:
-            rivals = [each for each in self._strangers.values() if each.source in self._known]
+            candidates = [each for each in self._strangers.values() if each.source in self._known]
         else:
             return True
         if source in self._known and len(self._strangers) < self._most + self._share:
             return True
-        return self._makes_room(source, rivals)
+        return self._makes_room(source, candidates)
 
-    def _makes_room(self, source: str, rivals: Sequence["Stranger"]) -> bool:
+    def _makes_room(self, source: str, candidates: Sequence["Stranger"]) -> bool:
         """Close the oldest connection of the largest origin, unless that is the newcomer's."""
-        sites = Counter(each.site for each in rivals)
-        sources = Counter(each.source for each in rivals)
-        weights = [(sites[each.site], sources[each.source]) for each in rivals]
+        sites = Counter(each.site for each in candidates)
+        sources = Counter(each.source for each in candidates)
+        weights = [(sites[each.site], sources[each.source]) for each in candidates]
         heaviest = max(weights)
         own = (sites[site_of(source)] + 1, sources[source] + 1)
         if (own[1] > heaviest[1] and own >= heaviest) or len(self._displaced) >= RESERVE:
             return False
-        self._displace(rivals[weights.index(heaviest)])
+        self._displace(candidates[weights.index(heaviest)])
         return True
 
     def take_in(self, stranger: "Stranger") -> None:

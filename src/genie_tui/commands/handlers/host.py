@@ -139,7 +139,7 @@ def answer(context: RoomContext, caller: Caller, *, allow: bool) -> None:
     else:
         taken = not allow or joined.hosting.accept()
     if taken:
-        context.door.remove_caller(caller)
+        context.join_requests.remove_caller(caller)
     else:
         context.warn(UNCONNECTED)
     if taken and allow and isinstance(caller, HostingOffered):
@@ -148,7 +148,7 @@ def answer(context: RoomContext, caller: Caller, *, allow: bool) -> None:
 
 def _answer_continuation(context: RoomContext, found: Continuation, *, follow: bool) -> None:
     joined = context.joined
-    context.door.remove_caller(found)
+    context.join_requests.remove_caller(found)
     if follow:
         context.reopen(partial(to_follow, found=found), f"follows {visible_line(found.by)}")
     else:
@@ -206,7 +206,7 @@ def continue_room(context: RoomContext) -> None:
 
 def _answer_named(context: RoomContext, name: str, *, allow: bool) -> None:
     joined = context.joined
-    knocks = context.door.knocks_by(name)
+    knocks = context.join_requests.knocks_by(name)
     if objection := no_authority(joined):
         context.warn(objection)
     elif not knocks:

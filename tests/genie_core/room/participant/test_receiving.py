@@ -1,4 +1,4 @@
-"""What a seat makes of what its client delivers, without a connection."""
+"""A joined room handles what its client delivers, without a connection."""
 
 from typing import Any
 

@@ -88,7 +88,7 @@ async def test_question_is_answered_when_keys_count(member: ScriptedJoinedRoom, 
         member.set_link(AWAY)
         member.emit(ContinuationsChanged((CAROLS,)))
         await until(pilot, lambda: door.callers == (CAROLS,))
-        text = str(door.query_one("#door-text").render())
+        text = str(door.query_one("#join-request-text").render())
         assert "carol continues this room as a new one" in text
         assert "alice has been away" in text
         assert "also there: dave" in text
@@ -118,6 +118,6 @@ async def test_questions_end_when_the_host_is_back(member: ScriptedJoinedRoom) -
         joined_by_dave = replace(OTHER, present=("dave",))
         member.emit(ContinuationsChanged((joined_by_dave,)))
         await until(pilot, lambda: door.callers == (joined_by_dave,))
-        assert "also there: dave" in str(door.query_one("#door-text").render())
+        assert "also there: dave" in str(door.query_one("#join-request-text").render())
         member.emit(ContinuationsChanged(()))
         await until(pilot, lambda: not door.callers)

@@ -48,7 +48,7 @@ def edits(tmp_path: Path) -> Edits:
 
 
 @pytest.fixture
-def seat(edits: Edits) -> ScriptedJoinedRoom:
+def joined(edits: Edits) -> ScriptedJoinedRoom:
     joined = ScriptedJoinedRoom(workbench=Bench(edits))
     joined.open_room()
     return joined
@@ -67,12 +67,12 @@ def order(screen: RoomScreen, text: str) -> None:
 
 
 async def test_the_latest_change_is_shown_and_undone_once_confirmed(
-    seat: ScriptedJoinedRoom, edits: Edits
+    joined: ScriptedJoinedRoom, edits: Edits
 ) -> None:
     notes_file, clock = edits.workspace.root / "notes.md", HandClock()
     await edits.edit_file("notes.md", "two", "2\x1b[31m")
     await edits.write_file("new.md", "mine\n")
-    async with in_room(seat, clock=clock) as (screen, pilot):
+    async with in_room(joined, clock=clock) as (screen, pilot):
 
         async def asked(line: str) -> tuple[str, str]:
             order(screen, line)
@@ -109,12 +109,12 @@ async def test_the_latest_change_is_shown_and_undone_once_confirmed(
 
 
 async def test_what_changes_while_the_question_is_open_is_left_alone(
-    seat: ScriptedJoinedRoom, edits: Edits
+    joined: ScriptedJoinedRoom, edits: Edits
 ) -> None:
     notes_file, clock = edits.workspace.root / "notes.md", HandClock()
     await edits.edit_file("notes.md", "two", "2")
     await edits.write_file("new.md", "mine\n")
-    async with in_room(seat, clock=clock) as (screen, pilot):
+    async with in_room(joined, clock=clock) as (screen, pilot):
         order(screen, "/undo notes.md")
         await until(pilot, lambda: isinstance(pilot.app.screen, ConfirmScreen))
         notes_file.write_text("yours", encoding="utf-8")
@@ -125,14 +125,14 @@ async def test_what_changes_while_the_question_is_open_is_left_alone(
 
 
 async def test_a_row_of_the_activity_list_undoes_the_change_of_its_call(
-    seat: ScriptedJoinedRoom, edits: Edits
+    joined: ScriptedJoinedRoom, edits: Edits
 ) -> None:
     clock = HandClock()
-    with called(seat.ask("edit_file")):
+    with called(joined.ask("edit_file")):
         await edits.edit_file("notes.md", "two", "2")
     await edits.write_file("new.md", "mine\n")
-    seat.say_here("hello")
-    async with in_room(seat, clock=clock) as (screen, pilot):
+    joined.say_here("hello")
+    async with in_room(joined, clock=clock) as (screen, pilot):
         rows = screen.query_one(ActivityList)
         rows.focus()
         await until(pilot, lambda: rows.row_count >= 3)
@@ -151,12 +151,14 @@ async def test_a_row_of_the_activity_list_undoes_the_change_of_its_call(
         await until(pilot, lambda: "no change of this call is left" in notes(pilot))
 
 
-async def test_it_is_said_why_nothing_can_be_undone(seat: ScriptedJoinedRoom, edits: Edits) -> None:
-    seat.workbench = Bench(Edits(edits.workspace))
-    async with in_room(seat) as (screen, pilot):
+async def test_it_is_said_why_nothing_can_be_undone(
+    joined: ScriptedJoinedRoom, edits: Edits
+) -> None:
+    joined.workbench = Bench(Edits(edits.workspace))
+    async with in_room(joined) as (screen, pilot):
         order(screen, "/undo")
         await until(pilot, lambda: NOT_KEPT in notes(pilot))
-        seat.workbench = None
-        seat.engine_status = EngineStatus(EngineState.LOADING)
+        joined.workbench = None
+        joined.engine_status = EngineStatus(EngineState.LOADING)
         order(screen, "/undo")
         await until(pilot, lambda: LOADING in notes(pilot))
