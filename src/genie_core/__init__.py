@@ -109,7 +109,7 @@ _MODULES = {
     "PreferencesSource": "preferences",
     "Received": "session_events",
     "Response": "reasoner.base",
-    "SQLiteStore": "storage.sqlite",
+    "SQLiteStore": "storage.sqlite_store",
     "SecretsProvider": "secrets",
     "SessionEvent": "session_events",
     "SessionLocked": "errors",

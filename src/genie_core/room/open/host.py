@@ -298,13 +298,11 @@ async def _rivals_watched(
             host = state.owner_of(claim.key) or claim.key[:8]
             joined.give_way(GIVEN_WAY.format(host=host), addresses, claim.pin)
 
-    conflicts = HostConflicts(
-        lambda: joined.state, on_event, joined.state.host_key, ask_signer, meet
-    )
+    claims = HostConflicts(lambda: joined.state, on_event, joined.state.host_key, ask_signer, meet)
     beside = Continuations(lambda: joined.state, on_event, joined.state.host_key, hosts=True)
 
     def network_changed() -> None:
-        conflicts.note()
+        claims.note()
         beside.note()
 
     async with AsyncExitStack() as stack:
@@ -314,7 +312,7 @@ async def _rivals_watched(
             announced = browser.found(room) if browser is not None else ()
             return with_records(announced, above_host(joined.state, saved.metadata.hosts))
 
-        await stack.enter_async_context(conflicts.watched(found))
+        await stack.enter_async_context(claims.watched(found))
         if browser is not None:
             await stack.enter_async_context(beside.watched(browser.rooms.values))
         yield
