@@ -25,7 +25,6 @@ from genie_tui.exit_report import ExitReport
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.what_if import WhatIfScreen
 from genie_tui.screens.lobby import LobbyScreen
-from genie_tui.screens.receipt import ReceiptScreen
 from genie_tui.screens.replay import ReplayScreen
 from genie_tui.screens.sessions import SessionsScreen
 from genie_tui.widgets.approvals.key_guard import QUIET
@@ -80,13 +79,9 @@ async def recorded(folder: Path) -> str:
         await pilot.press("enter")
         await until(lambda: len(ann.state.running) < 2, pilot)
         await pilot.press("ctrl+q")
-        await until(lambda: isinstance(app.screen, ReceiptScreen), pilot)
-        await pilot.pause(QUIET + 0.5)
-        shoot(app, "receipt")
         room = ann.saved
         for joined in (ben, cleo, dan):
             await joined.leave()
-        await pilot.press("enter")
     return room
 
 

@@ -78,7 +78,6 @@ from genie_tui.screens.dialogs.pick import CarefulPickScreen, PickScreen, Row
 from genie_tui.screens.dialogs.theme import ThemeScreen
 from genie_tui.screens.help import HelpScreen, nodes_at
 from genie_tui.screens.palette import Palette
-from genie_tui.screens.receipt import ReceiptScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.screens.settings import SettingsForm, SettingsScreen
 from genie_tui.strips import line_filter
@@ -833,13 +832,13 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
 
     def _end(self, reports: Sequence[ExitReport], problem: str) -> None:
         if problem:
-            self._fail(problem)
+            self._fail(problem, reports)
         else:
             self.exit(tuple(reports))
 
-    def _fail(self, line: str) -> None:
+    def _fail(self, line: str, reports: Sequence[ExitReport] = ()) -> None:
         self.failure = " ".join(visible(line).split())
-        self.exit(return_code=1)
+        self.exit(tuple(reports), return_code=1)
 
     # Breaking
 
@@ -880,7 +879,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
     async def action_help(self) -> None:
         if isinstance(self.screen, HelpScreen):
             _ = self.screen.dismiss(None)
-        elif not isinstance(self.screen, LeavingScreen | ReceiptScreen):
+        elif not isinstance(self.screen, LeavingScreen):
             nodes = nodes_at(self.screen)
 
             async def run(action: Action | None) -> None:
@@ -905,7 +904,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
     async def action_settings(self) -> None:
         if self._form is None:
             self.notify("There is no settings file.", severity="warning")
-        elif not isinstance(self.screen, SettingsScreen | LeavingScreen | ReceiptScreen):
+        elif not isinstance(self.screen, SettingsScreen | LeavingScreen):
             await self.push_screen(SettingsScreen(self._form), self._use)
 
     @on(GrantsScreen.RuleWanted)

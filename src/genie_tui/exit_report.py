@@ -1,4 +1,4 @@
-"""The report after leaving a room, for the last screen and the terminal."""
+"""The report after leaving a room, for the terminal."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -50,13 +50,6 @@ class ExitReport:
         calls = "tool call" if self.waiting == 1 else "tool calls"
         parked = f" with {self.waiting} {calls} to answer" if self.waiting else ""
         return f"Suspended {title}{parked}."
-
-    @property
-    def is_to_read(self) -> bool:
-        """Whether the person has to see it: work was cut off or parked, or something failed."""
-        receipt = self.receipt
-        cut_off = receipt.cancelled or receipt.left_behind or receipt.unheard
-        return bool(cut_off or receipt.parked or receipt.problems or self.elsewhere)
 
     @property
     def again(self) -> str:

@@ -1,4 +1,4 @@
-"""Quit: leave the open rooms, save the texts that their disks refused, and show the receipts."""
+"""Quit: leave the open rooms, and save the texts that their disks refused."""
 
 import asyncio
 import logging
@@ -27,7 +27,6 @@ from genie_tui.screens.dialogs.ask_line import AskLineScreen
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.leaving import LeavingScreen
 from genie_tui.screens.dialogs.unsaved import Rescue, UnsavedScreen
-from genie_tui.screens.receipt import ReceiptScreen
 from genie_tui.widgets.composer.attachments import others_here
 
 LONGEST: Final = 4_096
@@ -67,7 +66,6 @@ class QuitFlow:
         self._end = end
         self._clock = clock
         self._unattended = asyncio.Event()
-        self._shows_receipt = False
         self._question: Screen[Any] | None = None
         self._rescued: dict[OpenRoom, Rescued] = {}
         self._writing = False
@@ -81,12 +79,10 @@ class QuitFlow:
     def quit_unattended(self, reason: str = "") -> None:
         """Quit quickly and without a question, for signals: the terminal may be gone.
 
-        Call it on the event loop. A second call ends running work and closes a shown receipt. Open
-        questions are not waited for.
+        Call it on the event loop. A second call ends running work. Open questions are not waited
+        for.
         """
         self._unattended.set()
-        if self._shows_receipt:
-            return
         if self._question is not None and self._asks:
             while self._app.screen is not self._question:
                 _ = self._app.pop_screen()
@@ -99,9 +95,7 @@ class QuitFlow:
         Asks first whether to suspend a room for others, and where to save refused texts. The person
         may stay.
         """
-        if isinstance(self._app.screen, ReceiptScreen):
-            self._app.screen.end()
-        elif self.began:
+        if self.began:
             self._leave_or_hurry("", None)
         elif not (self._asks or self._writing):
             self._app.run_worker(self._ask_first(), group="asking before the end", exclusive=True)
@@ -116,7 +110,7 @@ class QuitFlow:
                 room.joined.hurry()
 
     async def _leave(self, reason: str, grace: float | None) -> None:
-        """Leave the rooms, side by side, show a receipt if it has to be read, and exit."""
+        """Leave the rooms, side by side, and exit."""
         if rooms := self._rooms():
             await self._app.push_screen(leaving_screen(rooms))
             for room in rooms:
@@ -130,8 +124,6 @@ class QuitFlow:
             reports += [report] if report is not None else []
             problems += [problem] if problem else []
         await self._keep_open(rooms, left)
-        if any(report.is_to_read for report in reports):
-            await self._show_receipt(reports)
         self._end(reports, "; ".join(problems))
 
     async def _keep_open(
@@ -170,15 +162,6 @@ class QuitFlow:
             return report, problem
         where = self._rescued[room].where
         return replace(report, elsewhere=where), f"{problem}; {where}" if problem else ""
-
-    async def _show_receipt(self, reports: Sequence[ExitReport]) -> None:
-        """Show the receipt until it is closed, or the terminal is gone."""
-        if self._unattended.is_set():
-            return
-        self._shows_receipt = True
-        screen = ReceiptScreen(reports, self._clock)
-        await self._app.push_screen(screen, lambda _: self._unattended.set())
-        await self._unattended.wait()
 
     # Questions
 

@@ -34,9 +34,6 @@ WHOLE_FRAMES_POSSIBLE: Final = b"\x1b[?2026;2$y"
 FRAME_BEGINS: Final = b"\x1b[?2026h"
 FRAME_ENDS: Final = b"\x1b[?2026l"
 
-TO_READ: Final = "Press any key to exit"
-"""What stands below a receipt, which is shown if something in it has to be read."""
-
 KEYS: Final = {
     "enter": "\r",
     "esc": "\x1b",
@@ -208,24 +205,21 @@ class Terminal:
             os.close(self._master)
 
     def leave(self) -> int:
-        """Leave the room by key, also if others are in it, put a receipt away, wait for the end."""
+        """Leave the room by key, also if others are in it, and wait for the end."""
         self.quit()
-        self.wait_until(lambda text: self._ended or TO_READ in text, "the end")
-        if not self._ended:
-            self.press("enter")
         return self.exit_code()
 
     def quit(self) -> None:
         """Begin to leave by key; a host with others in the room says that it is meant."""
         self.press("ctrl+q")
         asked = "Suspend the room for everyone?"
-        began = (TO_READ, "suspending", "leaving", asked)
+        began = ("suspending", "leaving", asked)
 
         def has_begun(text: str) -> bool:
             return self._ended or any(each in text for each in began)
 
         if asked in self.wait_until(has_begun, str(began)):
-            self.wait_for("suspend", gone="keys are ignored")
+            self.wait_for("suspend")
             self.press("enter")
 
     def exit_code(self) -> int:

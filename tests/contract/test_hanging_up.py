@@ -64,14 +64,6 @@ SCENES: Final = {
     ),
     "room": Scene(HOST, (Step("online"),)),
     "dialog over the room": Scene(HOST, (Step("online", HELP), Step("Type to filter"))),
-    "receipt": Scene(
-        HOST,
-        (
-            Step("idle", b"@genie run ls\r"),
-            Step("1 approval", b"\x11"),
-            Step("Press any key to exit"),
-        ),
-    ),
 }
 
 

@@ -38,7 +38,6 @@ from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.leaving import HURRY, LeavingScreen
 from genie_tui.screens.dialogs.unsaved import UnsavedScreen
 from genie_tui.screens.help import HelpScreen
-from genie_tui.screens.receipt import ReceiptScreen
 from genie_tui.screens.room import RoomScreen
 
 WAY_OUT = "~/sessions/2026-11-21-garden-abcd"
@@ -61,10 +60,9 @@ def joined() -> ScriptedJoinedRoom:
 
 
 async def receipt_of(pilot: Pilot[Any]) -> str:
-    """What the receipt says, once it is shown."""
-    await until(pilot, lambda: isinstance(pilot.app.screen, ReceiptScreen))
-    await until(pilot, lambda: pilot.app.screen.is_mounted)
-    return "\n".join(str(each.visual) for each in pilot.app.screen.query(Static))
+    """The lines for the terminal after the end."""
+    await ended(pilot)
+    return "\n".join(exit_lines([departure_of(pilot)]))
 
 
 def departure_of(pilot: Pilot[Any]) -> ExitReport:
@@ -76,21 +74,9 @@ def departure_of(pilot: Pilot[Any]) -> ExitReport:
 
 
 async def ended(pilot: Pilot[Any]) -> None:
-    """Wait for the end, which no key brings about."""
+    """Wait for the end."""
     app = pilot.app
     assert isinstance(app, GenieApp)
-    await until(pilot, lambda: app.return_value is not None or app.failure)
-    assert not any(isinstance(each, ReceiptScreen) for each in app.screen_stack)
-
-
-async def put_away(pilot: Pilot[Any], clock: HandClock, key: str = "x") -> None:
-    """Press a key on the receipt, after a rest, and wait for the end."""
-    app = pilot.app
-    assert isinstance(app, GenieApp)
-    await until(pilot, lambda: isinstance(app.screen, ReceiptScreen))
-    await until(pilot, lambda: app.screen.is_mounted)  # from then on it guards its keys
-    clock.rest(10)
-    await pilot.press(key)
     await until(pilot, lambda: app.return_value is not None or app.failure)
 
 
@@ -131,9 +117,7 @@ async def test_suspending_ends_with_a_receipt(joined: ScriptedJoinedRoom) -> Non
         assert "2 of your messages: kept" in told
         assert WAY_OUT in told
         assert f"genie-tui resume {joined.saved}" in told
-        await pilot.press("ctrl+q", "x", "f1")  # typed on; that it was seen is not sure
-        assert isinstance(pilot.app.screen, ReceiptScreen)
-        await put_away(pilot, clock)
+        await ended(pilot)
     assert joined.leaves == [""]
     assert joined.graces == [None]
     departure = departure_of(pilot)
@@ -175,43 +159,6 @@ async def test_work_that_did_not_end_has_to_be_read(
     async with in_room(joined) as (_, pilot):
         await pilot.press("ctrl+q")
         assert "what is 17*23?" in await receipt_of(pilot)
-
-
-@pytest.mark.parametrize("way", ["ctrl+q", "signal"])
-async def test_a_receipt_is_put_away_by_what_asks_to_end(
-    joined: ScriptedJoinedRoom, way: str
-) -> None:
-    clock = HandClock()
-    joined.receipt = CUT_OFF
-    async with in_room(joined, clock=clock) as (_, pilot):
-        app = pilot.app
-        assert isinstance(app, GenieApp)
-        await pilot.press("ctrl+q")
-        assert "cancelled" in await receipt_of(pilot)
-        if way == "signal":
-            app.quitting.quit_unattended("SIGTERM")
-            await until(pilot, lambda: app.return_value is not None)
-        else:
-            await put_away(pilot, clock, "ctrl+q")
-    assert app.return_code == 0
-
-
-@pytest.mark.parametrize("covered", [False, True])
-async def test_a_signal_ends_whatever_is_above_or_about_to_be_the_receipt(
-    joined: ScriptedJoinedRoom, *, covered: bool
-) -> None:
-    joined.receipt = CUT_OFF
-    async with in_room(joined) as (_, pilot):
-        app = pilot.app
-        assert isinstance(app, GenieApp)
-        await pilot.press("ctrl+q")
-        await until(pilot, lambda: any(isinstance(e, ReceiptScreen) for e in app.screen_stack))
-        if covered:
-            await app.push_screen(LeavingScreen(hosts=True))
-            assert not isinstance(app.screen, ReceiptScreen)
-        app.quitting.quit_unattended("SIGHUP")
-        await until(pilot, lambda: app.return_value is not None)
-    assert app.return_code == 0
 
 
 async def test_a_signal_while_leaving_hurries_and_shows_no_receipt(
@@ -331,7 +278,7 @@ async def test_what_went_wrong_is_on_the_receipt_too(joined: ScriptedJoinedRoom)
         assert isinstance(app, GenieApp)
         await pilot.press("ctrl+q")
         assert "problem   closing the room took too long" in await receipt_of(pilot)
-        await put_away(pilot, clock)
+        await ended(pilot)
     assert app.failure == "left the room, but closing the room took too long"
     assert app.return_code == 1
 
@@ -353,7 +300,7 @@ async def told_on_leaving(joined: ScriptedJoinedRoom, *, kept: bool) -> tuple[st
             await ended(pilot)
             return "\n".join(exit_lines([departure_of(pilot)])), app.failure
         told = await receipt_of(pilot)
-        await put_away(pilot, clock)
+        await ended(pilot)
     return told, app.failure
 
 
@@ -456,7 +403,7 @@ async def test_what_the_disk_does_not_take_is_written_elsewhere(
             await pilot.press("enter")
         told = await receipt_of(pilot)
         assert f"your draft: written to {fresh}" in told.replace("\n", "")
-        await put_away(pilot, clock)
+        await ended(pilot)
     assert taken.read_text() == "mine"
     assert fresh.stat().st_mode & 0o777 == 0o600
     text = fresh.read_text()
@@ -472,7 +419,7 @@ async def test_what_the_disk_does_not_take_is_printed(joined: ScriptedJoinedRoom
     async with full_disk(joined, clock) as (_, pilot, app):
         await pilot.press("ctrl+q")
         await choose(pilot, clock, "p")
-        await put_away(pilot, clock)
+        await ended(pilot)
     assert {"first", "words", "[attached: plan␛.pdf]", "half a [b]sen"} <= set(
         app.quitting.to_print
     )
@@ -518,7 +465,7 @@ async def test_a_disk_that_fills_while_leaving_loses_nothing_either(
         await pilot.press("escape")  # it is too late to stay
         assert isinstance(app.screen, UnsavedScreen)
         await choose(pilot, clock, "p")
-        await put_away(pilot, clock)
+        await ended(pilot)
     assert "late words" in app.quitting.to_print
 
 

@@ -156,7 +156,6 @@ def _print_reports(app: GenieApp, reports: Sequence[ExitReport]) -> None:
         _say(sys.stdout.fileno(), line)
     if app.failure:
         _say(sys.stderr.fileno(), f"genie-tui: {visible_line(app.failure)}")
-        return
     for line in exit_lines(reports):
         _say(sys.stdout.fileno(), line)
 
