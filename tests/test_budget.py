@@ -41,9 +41,9 @@ BUDGET = {
     "src/genie_core/storage": 3_500,
     "src/genie_core/text": 1_100,
     "src/genie_tui/cli": 5_050,
-    "src/genie_tui/commands": 3_550,
-    "src/genie_tui/screens": 6_450,
-    "src/genie_tui/widgets": 9_750,
+    "src/genie_tui/commands": 3_600,
+    "src/genie_tui/screens": 6_200,
+    "src/genie_tui/widgets": 9_950,
 }
 MOST_PARAMETERS = 10
 SDK_CONTRACTS = {"DefaultAgent"}

@@ -52,7 +52,7 @@ from genie_tui.alerts import LONGEST, Alerts, AlertSettings, title_of
 from genie_tui.clipboard import copy_in_tmux
 from genie_tui.commands.completion import prompt_help
 from genie_tui.commands.context import Reopening
-from genie_tui.commands.keymap import Keymap
+from genie_tui.commands.keymap import KeyedApp, Keymap
 from genie_tui.commands.keys import Action, Scope, bindings_of
 from genie_tui.commands.registry import (
     AppCommands,
@@ -71,7 +71,7 @@ from genie_tui.rooms import LOBBY, OpenRoom, Rooms
 from genie_tui.screen_size import HEIGHTS, WIDTHS
 from genie_tui.screens.dialogs.ask_line import AskLineScreen
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
-from genie_tui.screens.dialogs.dialog import Dialog, GuardedApp
+from genie_tui.screens.dialogs.dialog import Dialog
 from genie_tui.screens.dialogs.grants import GrantsScreen
 from genie_tui.screens.dialogs.leaving import LeavingScreen
 from genie_tui.screens.dialogs.pick import CarefulPickScreen, PickScreen, Row
@@ -122,7 +122,7 @@ class AppOptions:
     log_path: Path | None = None
 
 
-class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
+class GenieApp(KeyedApp[tuple[ExitReport, ...]]):
     """Shows the lobby, or opens a room directly, and rooms that it does not show `also`.
 
     After it has run, `return_value` reports the rooms that were left, and `failure` is one line for
@@ -154,7 +154,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         store: SessionService | None = None,
         options: AppOptions = AppOptions(),
     ) -> None:
-        super().__init__(clock, options.keymap or Keymap(runnable))
+        super().__init__(options.keymap or Keymap(runnable), clock)
         self.stylesheet = KeepingStylesheet(self.get_css_variables())
         self._service = service
         self._opening = opening
@@ -381,7 +381,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
                 await self._not_opened(room, error)
 
         text = Content(visible(question.text))
-        dialog = ConfirmScreen(question.title, text, question.yes, self.clock)
+        dialog = ConfirmScreen(question.title, text, question.yes, self.clock, by_itself=True)
         await self.push_screen(dialog, act, mode=room.mode)
 
     async def _decline(self, question: Question) -> None:

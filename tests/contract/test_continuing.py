@@ -65,7 +65,7 @@ def continue_in_a_new_room(bob: Terminal) -> None:
     bob.say("typed while nobody hosted")
     bob.wait_for("typed while nobody hosted", "unsent")
     bob.say("/continue")
-    bob.wait_for("Continue in a new room?", "nothing is", gone="keys are ignored")
+    bob.wait_for("Continue in a new room?", "nothing is", gone="one moment")
     bob.press("enter")
     bob.wait_for("127.0.0.1:", "online", "before", "typed while nobody hosted", gone="unsent")
 
@@ -73,9 +73,9 @@ def continue_in_a_new_room(bob: Terminal) -> None:
 def answer(terminal: Terminal, key: str) -> None:
     """Go to the question, wait until keys count, choose with the one that says this, confirm."""
     terminal.press("f7")
-    terminal.wait_for(key, gone="keys are ignored")
+    terminal.wait_for(key, gone="one moment")
     terminal.press(key[0])
-    terminal.wait_for("enter continue", gone="keys are ignored")
+    terminal.wait_for("enter continue", gone="one moment")
     terminal.press("enter")
 
 

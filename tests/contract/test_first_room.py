@@ -62,11 +62,10 @@ def denials(home: Path) -> list[dict[str, Any]]:
 def answer(terminal: Terminal, *keys: str) -> None:
     """Go to the oldest card, wait until it takes keys, choose with one, and confirm."""
     terminal.press("ctrl+g")
-    terminal.wait_for(CARD, gone="keys are ignored")
+    terminal.wait_for(CARD, gone="one moment")
     terminal.press(*keys)
-    if keys != ("r",):
-        terminal.wait_for("s it · esc back", gone="keys are ignored")
-        terminal.press("enter")
+    terminal.wait_for("s it · esc back", gone="… enter")
+    terminal.press("enter")
 
 
 def test_from_hello_to_resume(host: Terminal, home: Path, port: int, tmp_path: Path) -> None:
@@ -109,9 +108,9 @@ def test_from_hello_to_resume(host: Terminal, home: Path, port: int, tmp_path: P
         host.wait_for("1 approval")
         assert "1 approval" not in cleo.text
         answer(host, "r")
+        host.wait_for("Reason, in one sentence")
         host.type("not while we plan")
-        host.press("enter")
-        host.wait_for("enter denies it", gone="keys are ignored")
+        host.wait_for("with the reason “not while we plan”")
         host.press("enter")
         cleo.wait_for("not while we plan")
         host.wait_for("not while we plan", gone="1 approval")

@@ -27,9 +27,9 @@ def answer(terminal: Terminal, question: str, key: str) -> None:
     """Go to the requests, wait until keys count, choose with the one that says this, confirm."""
     terminal.wait_for(question, "f7 to answer")
     terminal.press("f7")
-    terminal.wait_for(key, gone="keys are ignored")
+    terminal.wait_for(key, gone="one moment")
     terminal.press(key[0])
-    terminal.wait_for("enter continue", gone="keys are ignored")
+    terminal.wait_for("enter continue", gone="? …")
     terminal.press("enter")
 
 

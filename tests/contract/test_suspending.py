@@ -70,9 +70,9 @@ def test_work_gets_its_grace_and_messages_wait_for_the_room_to_be_back(
         ann.say("@genie run sleep 600")
         ann.wait_for("1 approval")
         ann.press("ctrl+g")
-        ann.wait_for("s allow same call", gone="keys are ignored")
+        ann.wait_for("s allow same call", gone="one moment")
         ann.press("a")
-        ann.wait_for("enter allows it")
+        ann.wait_for("enter allows it", gone="… enter")
         ann.press("enter")
         ann.wait_for("calling run_command", gone="1 approval")
         ann.quit()
@@ -81,9 +81,7 @@ def test_work_gets_its_grace_and_messages_wait_for_the_room_to_be_back(
         bob.say("one more thing")
         bob.wait_for("one more thing", "unsent")
         ann.press("ctrl+q")
-        ann.wait_for("cancelled", "run sleep 600", "Press any key to exit")
         bob.wait_for("the host suspended the room: reconnecting")
-        ann.press("enter")
         assert ann.exit_code() == 0
         assert "cancelled" in "".join(ann.left_behind)
         assert "genie-tui resume" in ann.left_behind[-1]

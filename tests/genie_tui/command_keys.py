@@ -1,5 +1,8 @@
 """An app for widgets whose texts name keys of commands."""
 
+import time
+from collections.abc import Callable
+
 from genie_tui.commands.keymap import KeyedApp, Keymap
 from genie_tui.commands.registry import runnable
 
@@ -7,5 +10,5 @@ from genie_tui.commands.registry import runnable
 class CommandKeysApp(KeyedApp[None]):
     """Knows the keys of the commands, but has none of the commands."""
 
-    def __init__(self) -> None:
-        super().__init__(Keymap(runnable))
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(Keymap(runnable), clock)

@@ -14,13 +14,12 @@ SHORTLY = 0.05
 def _no_hurry() -> Iterator[None]:
     """Let it make no difference how long a test takes.
 
-    What the app tells people stays, keys are as old as the test's own clock says, and answering
-    keys of a card wait shortly for another one.
+    What the app tells people stays, and keys are as old as the test's own clock says.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Notification, "time_left", 3600.0)
         patch.setattr("genie_tui.widgets.approvals.key_guard.age_of", lambda _: 0.0)
-        patch.setattr("genie_tui.widgets.approvals.card.ALONE", SHORTLY)
+        patch.setattr("genie_tui.commands.keymap.age_of", lambda _: 0.0)
         yield
 
 

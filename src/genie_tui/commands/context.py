@@ -159,7 +159,9 @@ class RoomContext:
         With `read_first`, the person can agree only when the end of the text was on the screen.
         """
         shown = Content(text) if isinstance(text, str) else text
-        question = ConfirmScreen(title, shown, yes, self.clock, read_first=read_first)
+        question = ConfirmScreen(
+            title, shown, yes, self.clock, read_first=read_first, by_itself=read_first
+        )
         return await self.screen.app.push_screen_wait(question)
 
     def attempt(

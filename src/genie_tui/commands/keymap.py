@@ -5,7 +5,10 @@ it drops another binding of a widget that has the same key, and it loses an acti
 is a letter while a text field has the focus. `KeyedApp` sets the bindings of each widget instead.
 """
 
+import math
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 from typing import Any, Final, cast
@@ -21,6 +24,12 @@ from genie_tui.commands.input_queue import InputQueue, UserInput
 from genie_tui.commands.keys import Action, Scope, actions, bindings_of, spell
 
 NONE: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
+
+REST: Final = 0.4
+"""Seconds without a key before the key that opens a request: the person is not typing."""
+
+LATELY: Final = 1.0
+"""Seconds after a key in which what it does has happened."""
 
 _CONTEXTS: Final = {scope.context: scope for scope in Scope}
 
@@ -126,12 +135,29 @@ OF_WIDGETS: Final = Keymap()
 """The default keys of widgets, for apps without commands."""
 
 
-class KeyedApp(App[ReturnType]):
-    """An app whose widgets have the keys of a keymap, and get them one after another."""
+@dataclass(frozen=True, slots=True)
+class LastKey:
+    """The latest key or paste: its name, when it was pressed, and the key and the rest before it."""
 
-    def __init__(self, keymap: Keymap = OF_WIDGETS) -> None:
+    key: str = ""
+    at: float = -math.inf
+    before: str = ""
+    rest: float = 0.0
+
+
+class KeyedApp(App[ReturnType]):
+    """An app whose widgets have the keys of a keymap, and get them one after another.
+
+    `clock` is monotonic seconds.
+    """
+
+    def __init__(
+        self, keymap: Keymap = OF_WIDGETS, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         super().__init__()
         self.keymap = keymap
+        self.clock = clock
+        self.last_key = LastKey()
         self.input_queue = InputQueue(self, self.deliver)
         keymap.rebind(self, None)
 
@@ -143,6 +169,9 @@ class KeyedApp(App[ReturnType]):
 
     async def deliver(self, event: UserInput) -> None:
         """Send a key or a paste to the widget that has the focus."""
+        at = self.clock() - age_of(event)
+        key = event.key if isinstance(event, events.Key) else ""
+        self.last_key = LastKey(key, at, self.last_key.key, at - self.last_key.at)
         await super().on_event(event)
 
     def use_keymap(self, keymap: Keymap) -> None:
@@ -159,6 +188,23 @@ class KeyedApp(App[ReturnType]):
     ) -> None:
         self.keymap.rebind(child, parent)
         super()._register_child(parent, child, before, after)
+
+
+def age_of(event: UserInput) -> float:
+    """Return how many seconds ago a key was pressed."""
+    return time.monotonic() - event.time
+
+
+def opened_at(node: DOMNode, name: str) -> float | None:
+    """Return when the person pressed the key of a room's action, if it was just now and at rest."""
+    app = cast("App[object]", node.app)
+    if not isinstance(app, KeyedApp):
+        return None
+    last = app.last_key
+    is_just_now = app.clock() - last.at <= LATELY
+    if last.key not in app.keymap.named(Scope.ROOM, name).keys or not is_just_now:
+        return None
+    return last.at if last.rest >= REST else None
 
 
 def call_after_input(app: App[Any], callback: Callable[[], object]) -> None:

@@ -307,6 +307,12 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
             "Allow this exact call a number of times, or for some minutes",
             "allow_for",
         ),
+        Action(
+            ("A",),
+            "allow alike",
+            "Allow each waiting call of this tool, after listing their effects",
+            "allow_alike",
+        ),
         Action(("e",), "edit", "Edit the arguments before allowing it", "edit"),
         Action(("d",), "deny", "Deny the call", "deny", shown=True),
         Action(("r",), "deny with reason", "Deny the call and tell the agent why", "deny_because"),

@@ -20,9 +20,9 @@ from textual.widgets import Input
 from genie_tui.commands.keymap import Keymap, keymap_of, scopes_of
 from genie_tui.commands.keys import GUARDED, TYPED, Action, Scope, bindings, listed
 from genie_tui.commands.registry import all_actions, slash_commands, slash_help
-from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
+from genie_tui.screens.dialogs.dialog import Dialog
 from genie_tui.widgets.keys_in_order import LineInput
-from genie_tui.widgets.keys_line import key_list
+from genie_tui.widgets.keys_line import KeyText, key_list
 
 KEYS: Final = 20
 """Columns for the keys."""
@@ -206,7 +206,7 @@ class HelpScreen(Dialog[Action | None]):
             yield LineInput(placeholder="Type to filter", id="help-filter", compact=True)
             with VerticalScroll(id="help-scroll", can_focus=False):
                 yield self._text
-            yield DialogKeys(self._keys(), id="help-keys")
+            yield KeyText(self._keys(), id="help-keys")
 
     def on_mount(self) -> None:
         self.watch(self._text, "place", self._moved, init=False)
@@ -250,7 +250,7 @@ class HelpScreen(Dialog[Action | None]):
 
     def _show_keys(self) -> None:
         if self.is_running:
-            self.query_one(DialogKeys).list(self._keys())
+            self.query_one(KeyText).update(self._keys())
 
     def _keys(self) -> Content:
         row = self._text.highlighted

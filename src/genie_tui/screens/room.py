@@ -278,7 +278,7 @@ class RoomScreen(Screen[None]):
         """Ignore keys meant for a screen above or another program, so that they answer nothing."""
         for card in (self._approvals.card, self._join_requests):
             if card.has_focus:
-                card.arm()
+                card.come_back()
 
     @on(TypedText)
     def _typed_at_dialog(self, message: TypedText) -> None:
@@ -579,7 +579,6 @@ class RoomScreen(Screen[None]):
     def _answered_at_door(self, message: JoinRequests.Answered) -> None:
         if self._joined is not None:
             host.answer(self.context, message.caller, allow=message.allow)
-            room_focus.leave_join_requests(self.context)
 
     @on(JoinRequests.Dismissed)
     @on(ApprovalCard.Dismissed)
@@ -594,7 +593,6 @@ class RoomScreen(Screen[None]):
     @on(ApprovalPanel.Answered)
     def _one_answered(self) -> None:
         self._refresh_approvals()
-        room_focus.leave_approvals(self.context)
 
     @on(ApprovalPanel.NotTaken)
     def _not_taken(self) -> None:

@@ -86,12 +86,6 @@ def toggle_panel(context: RoomContext) -> None:
         back(context)
 
 
-def leave_join_requests(context: RoomContext) -> None:
-    """Return the focus from the join requests after an answer."""
-    if context.join_requests.has_focus:
-        back(context)
-
-
 def leave_approvals(context: RoomContext) -> None:
     """Return the focus from the approvals after an answer, or if none waits."""
     context.panel.restore()

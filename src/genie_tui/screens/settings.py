@@ -34,12 +34,12 @@ from genie_core.settings.validate import wrong
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keymap import Keymap, keymap_of
 from genie_tui.commands.keys import Scope, bindings
-from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
+from genie_tui.screens.dialogs.dialog import Dialog
 from genie_tui.screens.dialogs.pick import PickScreen, Row
 from genie_tui.screens.dialogs.theme import ThemeScreen
 from genie_tui.themes import DARK, theme_names
 from genie_tui.widgets.keys_in_order import LineInput
-from genie_tui.widgets.keys_line import key_list
+from genie_tui.widgets.keys_line import KeyText, key_list
 from genie_tui.widgets.picker import Picker
 from genie_tui.widgets.too_small import TooSmall
 
@@ -318,7 +318,6 @@ class SettingsScreen(Dialog[Settings | None]):
 
     CSS_PATH = "settings.tcss"
     BINDINGS = bindings(Scope.SETTINGS)
-    FREE = frozenset({"space", "enter"})
 
     def __init__(self, form: SettingsForm) -> None:
         super().__init__()
@@ -342,7 +341,7 @@ class SettingsScreen(Dialog[Settings | None]):
                             yield Static(
                                 id=f"note-{field.name}", classes="setting-note", markup=False
                             )
-            yield DialogKeys(_keys(keymap_of(self)), id="settings-keys")
+            yield KeyText(_keys(keymap_of(self)), id="settings-keys")
 
     def on_mount(self) -> None:
         """Read the file in the background."""

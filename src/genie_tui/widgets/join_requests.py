@@ -23,7 +23,7 @@ from genie_core.room.security.key_words import key_words
 from genie_core.room.transport.origin import LOOPBACK
 from genie_core.room.view.continuations import continues
 from genie_core.text.safe import visible_line
-from genie_tui.commands.keymap import keymap_of
+from genie_tui.commands.keymap import keymap_of, opened_at
 from genie_tui.commands.keys import Action, Scope, bindings
 from genie_tui.widgets.keys_line import KeysLine
 
@@ -65,6 +65,7 @@ class JoinRequests(Vertical, can_focus=True):
         super().__init__()
         self.write: Callable[[str], None] = lambda _: None
         self._callers: list[Caller] = []
+        self._clock = clock
         self._keys = KeysLine(Scope.JOIN_REQUESTS, clock)
 
     def compose(self) -> ComposeResult:
@@ -103,14 +104,15 @@ class JoinRequests(Vertical, can_focus=True):
             self._callers = current
             self._show()
 
-    def remove_caller(self, caller: Caller | None) -> None:
+    def remove_caller(self, caller: Caller | None, *, by_person: bool = False) -> None:
+        """Remove a request; `by_person`: the person has answered it."""
         here = next((each for each in self._callers if caller and _same(each, caller)), None)
         if here is None:
             return
         in_view = here is self._callers[0]
         self._callers.remove(here)
         if in_view:
-            self._keys.arm()
+            self._keys.arm(self._clock() if by_person else None)
         self._show()
 
     def clear(self) -> None:
@@ -129,15 +131,15 @@ class JoinRequests(Vertical, can_focus=True):
         knocks = [each for each in self._callers if isinstance(each, JoinRequested)]
         return [each for each in knocks if fold_name(each.name) == wanted]
 
-    def arm(self) -> None:
-        """Ignore keys until the keyboard has rested."""
+    def come_back(self) -> None:
+        """Arm the guard after a screen above."""
         self._keys.arm()
 
     def watch_has_focus(self, _has_focus: bool) -> None:  # noqa: FBT001 - as Widget has it
         """Arm the guard on every focus; show how to return after it is lost."""
         super().watch_has_focus(_has_focus)
-        self._keys.arm()
         if self.is_mounted:
+            self._keys.arm(opened_at(self, "join-requests"))
             self._show()
 
     def on_key(self, event: events.Key) -> None:
@@ -155,7 +157,7 @@ class JoinRequests(Vertical, can_focus=True):
         """Do nothing: the bindings are for display, `on_key` handles the keys."""
 
     def _act(self, action: Action) -> None:
-        self._keys.arm()
+        self._keys.arm(self._clock() if self._keys.is_awake else None)
         if action.run == "later":
             self.post_message(self.Dismissed())
         elif not self._callers:

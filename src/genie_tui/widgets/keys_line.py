@@ -13,7 +13,15 @@ from textual.widgets import Static
 
 from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.keys import Action, Scope, listed, spell
-from genie_tui.widgets.approvals.key_guard import SOON, TOO_SOON, KeyGuard, Use, key_use
+from genie_tui.widgets.approvals.key_guard import (
+    LOOK,
+    SOON,
+    TOO_SOON,
+    KeyGuard,
+    Outcome,
+    Use,
+    key_use,
+)
 
 GAP: Final = "   "
 """Stands between two keys."""
@@ -43,17 +51,17 @@ class KeyText(Static):
 
 
 class KeysLine(KeyText):
-    """Lists the keys of a scope while they count. `words` replace the table's.
+    """Lists the keys of a scope. Other words may replace the table's.
 
     The widget that owns the line receives the keys and passes each to `take`. A key of the scope
     asks a question, and enter confirms it. In the scope of confirmations the widget itself shows
     the question; after a key that withdrew it, enter asks it again.
     """
 
-    def __init__(self, scope: Scope, clock: Callable[[], float]) -> None:
+    def __init__(self, scope: Scope, clock: Callable[[], float], look: float = LOOK) -> None:
         super().__init__()
         self._scope = scope
-        self._guard = KeyGuard[Action](clock)
+        self._guard = KeyGuard[Action](clock, look)
         self._too_soon = False
         self._words: dict[str, str] = {}
         self._left_out: frozenset[str] = frozenset()
@@ -62,14 +70,14 @@ class KeysLine(KeyText):
 
     def on_mount(self) -> None:
         self._waiting = self.set_interval(0.1, self._show, pause=True)
-        self.arm()
 
-    def arm(self) -> None:
-        """Ignore keys until the keyboard has rested."""
-        self._guard.arm()
+    def arm(self, opened_at: float | None = None) -> None:
+        """Begin with another question; `opened_at` is when a person at rest opened it."""
+        self._guard.arm(opened_at)
         self._too_soon = False
         if self._confirms:
             self._guard.ask(keymap_of(self).named(Scope.CONFIRM, "continue"))
+        self.call_after_refresh(self._guard.stand)
         self._show()
 
     def take(self, event: events.Key, widget: Widget, act: Callable[[Action], None]) -> str:
@@ -77,18 +85,24 @@ class KeysLine(KeyText):
         question, typed = self._guard.question, ""
         scope = self._scope if question is None else Scope.CONFIRM
         action = keymap_of(self).by_key(scope).get(event.key)
-        use = key_use(action)
-        counts, self._too_soon = self._guard.press_key(use, event), False
-        if action is None and (event.is_printable or event.key == "enter"):
-            typed = self._guard.take_typed()
-        elif action is None:
-            pass
-        elif use is Use.LOOKS or (use is Use.LEAVES and (question is None or self._confirms)):
-            act(action)
-        elif use is Use.CONFIRMS and question is not None:
-            self._confirm(question, widget, act, counts=counts)
-        elif counts:
-            self._guard.ask(action)
+        outcome, self._too_soon = self._guard.press_key(key_use(action), event), False
+        match outcome:
+            case Outcome.TEXT if event.is_printable or event.key == "enter":
+                typed = self._guard.take_typed()
+            case Outcome.LOOKED if action is not None:
+                act(action)
+            case Outcome.LEFT if action is not None and (question is None or self._confirms):
+                act(action)
+            case Outcome.CONFIRMED if question is not None:
+                self._guard.act_alone(widget, partial(act, question))
+            case Outcome.CHOSEN if action is not None:
+                if self._confirms:
+                    self._guard.arm()
+                self._guard.ask(action)
+            case Outcome.TOO_SOON if question is not None and self._confirms:
+                self._guard.ask(question)
+            case Outcome.TOO_SOON:
+                self._too_soon = True
         self._show()
         return typed
 
@@ -98,15 +112,9 @@ class KeysLine(KeyText):
         self._show()
         return self._guard.take_typed()
 
-    def _confirm(
-        self, question: Action, widget: Widget, act: Callable[[Action], None], *, counts: bool
-    ) -> None:
-        if counts:
-            self._guard.act_alone(widget, partial(act, question))
-        elif self._confirms:
-            self._guard.ask(question)
-        else:
-            self._too_soon = True
+    @property
+    def is_awake(self) -> bool:
+        return self._guard.is_awake
 
     @property
     def _confirms(self) -> bool:
@@ -134,19 +142,21 @@ class KeysLine(KeyText):
         line = Content(self._asleep) if self._asleep else self._line(guarded=guarded)
         if line != self._shown:
             self._shown = line
-            self.set_class(guarded, "-guarded")
+            self.set_class(not (self._asleep or self._guard.is_awake), "-guarded")
             self.update(line)
 
     def _line(self, *, guarded: bool) -> Content:
         question = self._guard.question
         if question is not None and not self._confirms:
             label = self._words.get(question.run, question.label)
-            asked = Content.styled(f"{label}?", "bold $text-warning")
-            keys = Content(SOON) if guarded else self._listed(Scope.CONFIRM, LOOKING)
-            return Content(GAP).join([asked, keys])
-        if guarded:
+            wait = f"{TOO_SOON} · " if self._too_soon else "… " if guarded else ""
+            asked = Content.styled(f"{label}? {wait}", "bold $text-warning")
+            return Content(GAP).join([asked, self._listed(Scope.CONFIRM, LOOKING)])
+        if not self._guard.is_awake:
             return Content(TOO_SOON if self._too_soon else SOON)
-        return self._listed(self._scope, self._left_out)
+        keys = self._listed(self._scope, self._left_out)
+        note = Content.styled(TOO_SOON, "$text-warning")
+        return Content(GAP).join([note, keys]) if self._too_soon else keys
 
     def _listed(self, scope: Scope, left_out: frozenset[str]) -> Content:
         withdrawn = self._confirms and self._guard.question is None

@@ -259,7 +259,7 @@ async def test_answers_are_guarded_whatever_their_key(joined: ScriptedJoinedRoom
     async with in_room(joined, clock=clock, keymap=keys) as (screen, pilot):
         await pilot.press("ctrl+g")
         await until(pilot, lambda: card(screen).has_focus)
-        await pilot.press(key, key)
+        await pilot.press(key, "enter")
         await pilot.pause(2 * SHORTLY)
         assert joined.answers == []
         clock.rest()
@@ -302,16 +302,6 @@ async def test_a_dialog_is_confirmed_by_the_keys_it_lists(joined: ScriptedJoined
             await pilot.press(key)
             await until(pilot, lambda: pilot.app.screen is screen)
             assert answers[-1] is answer
-
-
-async def test_a_dialog_guards_an_action_by_its_default_key(joined: ScriptedJoinedRoom) -> None:
-    keys = keymap(grants__revoke=["down"], grants__down=["j"])
-    async with in_room(joined, keymap=keys) as (screen, pilot):
-        screen.action_command("grants")
-        await until(pilot, lambda: pilot.app.screen is not screen)
-        dialog = pilot.app.screen
-        assert dialog._default_key("down") == "d"  # type: ignore[attr-defined]
-        assert dialog._default_key("escape") == "escape"  # type: ignore[attr-defined]
 
 
 # Other screens

@@ -7,9 +7,9 @@ from textual.app import App
 from textual.pilot import Pilot
 
 from genie_tui.commands.keys import Scope
-from genie_tui.screens.dialogs.dialog import DialogKeys
 from genie_tui.screens.help import OTHERS, HelpScreen, HelpText
 from genie_tui.widgets.activity.activity_list import ActivityList
+from genie_tui.widgets.keys_line import KeyText
 from genie_tui.widgets.timeline.timeline import Timeline
 
 
@@ -47,13 +47,13 @@ async def test_enter_runs_the_highlighted_row(joined: ScriptedJoinedRoom) -> Non
     async with in_room(joined, clock=Ticking()) as (screen, pilot):
         await pilot.press("f1")
         await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
-        keys = pilot.app.screen.query_one("#help-keys", DialogKeys)
+        keys = pilot.app.screen.query_one("#help-keys", KeyText)
         await pilot.press(*"go to the activity")
         await press_rested(pilot, "enter")
         await until(pilot, lambda: screen.query_one(ActivityList).has_focus)
         await pilot.press("f1")
         await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
-        keys = pilot.app.screen.query_one("#help-keys", DialogKeys)
+        keys = pilot.app.screen.query_one("#help-keys", KeyText)
         await pilot.press(*"/kick")
         await pilot.pause()
         assert "run" not in str(keys.content)

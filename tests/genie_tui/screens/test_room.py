@@ -48,8 +48,8 @@ from genie_tui.screens.dialogs.pick import PickScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.activity.activity_list import ActivityList
 from genie_tui.widgets.activity.panel import ActivityPanel
-from genie_tui.widgets.approvals import card as approval_card
 from genie_tui.widgets.approvals.card import ReasonInput
+from genie_tui.widgets.approvals.key_guard import LOOK
 from genie_tui.widgets.approvals.panel import ApprovalPanel
 from genie_tui.widgets.composer.composer import PLACEHOLDER, UNANSWERED_PLACEHOLDER, Composer
 from genie_tui.widgets.hint_line import HintLine
@@ -156,16 +156,14 @@ async def test_enter_and_space_do_nothing_on_the_card(joined: ScriptedJoinedRoom
     ],
 )
 async def test_a_key_on_the_card_answers_once(
-    joined: ScriptedJoinedRoom, key: str, answer: Answer, monkeypatch: pytest.MonkeyPatch
+    joined: ScriptedJoinedRoom, key: str, answer: Answer
 ) -> None:
     clock = HandClock()
     approval = joined.ask()
     async with in_room(joined, clock=clock) as (screen, pilot):
         await go_to_card(screen, pilot, clock)
-        with monkeypatch.context() as patch:
-            patch.setattr(approval_card, "ALONE", 60.0)  # however slow the machine is
-            await pilot.press(key, key, key)
-        await pilot.pause()
+        await pilot.press(key, key, key)
+        await until(pilot, lambda: screen.query_one(Composer).draft == 3 * key)
         assert joined.answers == []  # a key that is held down answers nothing
         clock.rest()
         await go_to_card(screen, pilot, clock)
@@ -189,24 +187,57 @@ async def test_no_other_character_answers(joined: ScriptedJoinedRoom) -> None:
         assert joined.answers == []
 
 
-async def test_keys_do_not_count_right_after_the_card_got_the_focus(
-    joined: ScriptedJoinedRoom,
-) -> None:
+async def test_card_opened_while_typing_sleeps(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
     joined.ask()
     async with in_room(joined, clock=clock) as (screen, pilot):
-        await pilot.press("ctrl+g", "a", "s", "d")
+        await pilot.press("o", "ctrl+g")
         await until(pilot, lambda: card(screen).has_focus)
-        assert joined.answers == []
         assert "moment" in text_of(screen, "#card-keys")
-        for _ in range(30):  # longer than any limit that a guard might have
-            clock.rest(0.9)
-            await pilot.press("a")
-        assert joined.answers == []
+        clock.rest(0.9)
+        await pilot.press("a")
+        await until(pilot, lambda: screen.query_one(Composer).draft == "oa")
         clock.rest()
-        await answer_by(pilot, clock, "a")
-        await until(pilot, lambda: joined.answers)
-        assert len(joined.answers) == 1
+        await pilot.press("enter")
+        await until(pilot, lambda: joined.said)
+        assert joined.answers == []
+
+
+async def test_early_key_is_kept_and_shown(joined: ScriptedJoinedRoom) -> None:
+    clock = HandClock()
+    approval = joined.ask()
+    async with in_room(joined, clock=clock) as (screen, pilot):
+        await pilot.press("ctrl+g", "a")
+        await until(pilot, lambda: "… enter allows it" in text_of(screen, "#card-keys"))
+        await pilot.pause()
+        clock.rest(2 * LOOK)
+        await pilot.press("enter")
+        await until(pilot, lambda: joined.answers == [(approval, Answer(allow=True))])
+
+
+async def test_early_enter_is_named(joined: ScriptedJoinedRoom) -> None:
+    clock = HandClock()
+    joined.ask()
+    async with in_room(joined, clock=clock) as (screen, pilot):
+        await pilot.press("ctrl+g", "a")
+        clock.rest(LOOK / 2)
+        await pilot.press("enter")
+        await until(pilot, lambda: "came too soon" in text_of(screen, "#card-keys"))
+        await pilot.press("enter", "enter")
+        await pilot.pause(0.1)
+        assert joined.answers == []
+
+
+async def test_chord_twice_returns_to_composer(joined: ScriptedJoinedRoom) -> None:
+    clock = HandClock()
+    joined.ask()
+    async with in_room(joined, clock=clock) as (_, pilot):
+        await pilot.press("ctrl+g", "ctrl+g", "a")
+        clock.rest()
+        await pilot.press("enter")
+        await until(pilot, lambda: joined.said)
+        assert joined.said[0][0] == "a"
+        assert joined.answers == []
 
 
 async def test_the_card_says_when_it_is_ready(joined: ScriptedJoinedRoom) -> None:
@@ -218,22 +249,39 @@ async def test_the_card_says_when_it_is_ready(joined: ScriptedJoinedRoom) -> Non
         await until(pilot, lambda: "allow once" in text_of(screen, "#card-keys"))
 
 
-async def test_the_next_card_is_guarded_too(joined: ScriptedJoinedRoom) -> None:
+async def test_next_card_is_guarded(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
     first, second = joined.ask("one"), joined.ask("two")
     async with in_room(joined, clock=clock) as (screen, pilot):
         await go_to_card(screen, pilot, clock)
         await answer_by(pilot, clock, "a")
         await until(pilot, lambda: shown_call(screen) == second)
-        await until(pilot, lambda: editor(screen).has_focus)
+        assert card(screen).has_focus
+        await pilot.press("d")
+        clock.rest(LOOK / 2)
+        await pilot.press("enter")
+        await pilot.pause(0.1)
         assert [approval for approval, _ in joined.answers] == [first]
-        await pilot.press("ctrl+g", "d")
-        await until(pilot, lambda: card(screen).has_focus)
         clock.rest()
-        await answer_by(pilot, clock, "d")
+        await pilot.press("enter")
         await until(pilot, lambda: len(joined.answers) == 2)
-        assert editor(screen).has_focus
         assert joined.answers[1] == (second, Answer(allow=False))
+        await until(pilot, lambda: editor(screen).has_focus)
+
+
+async def test_walk_ends_with_escape(joined: ScriptedJoinedRoom) -> None:
+    clock = HandClock()
+    calls = [joined.ask(tool) for tool in ("one", "two", "three")]
+    async with in_room(joined, clock=clock) as (screen, pilot):
+        await go_to_card(screen, pilot, clock)
+        for _ in range(2):
+            await answer_by(pilot, clock, "a")
+            clock.rest(2 * LOOK)
+            await until(pilot, lambda: card(screen).has_focus)
+        await until(pilot, lambda: shown_call(screen) == calls[2])
+        await pilot.press("escape")
+        await until(pilot, lambda: editor(screen).has_focus)
+        assert [approval for approval, _ in joined.answers] == calls[:2]
 
 
 SENTENCE = "well i think sales were up and that data shows it"
@@ -366,11 +414,10 @@ async def test_deny_with_a_reason(joined: ScriptedJoinedRoom) -> None:
     approval = joined.ask()
     async with in_room(joined, clock=clock) as (screen, pilot):
         await go_to_card(screen, pilot, clock)
-        await pilot.press("r")
+        await answer_by(pilot, clock, "r")
         await until(pilot, lambda: screen.query_one(ReasonInput).has_focus)
-        await pilot.press(*"asd no", "enter")
+        await pilot.press(*"asd no")
         await until(pilot, lambda: "with the reason “asd no”?" in text_of(screen, "#card-keys"))
-        assert joined.answers == []
         clock.rest()
         await pilot.press("enter")
         await until(pilot, lambda: joined.answers)
@@ -438,7 +485,7 @@ async def test_keys_that_are_typed_into_a_reason_are_not_offered(
     async with in_room(joined, clock=clock) as (screen, pilot):
         await go_to_card(screen, pilot, clock)
         await until(pilot, lambda: {"allow once", "deny"} < offered(screen))
-        await pilot.press("r")
+        await answer_by(pilot, clock, "r")
         await until(pilot, lambda: not {"allow once", "deny", "later"} & offered(screen))
         assert "approvals" in offered(screen)
         await pilot.press("escape")
@@ -450,7 +497,7 @@ async def test_escape_in_the_reason_goes_back_to_the_card(joined: ScriptedJoined
     joined.ask()
     async with in_room(joined, clock=clock) as (screen, pilot):
         await go_to_card(screen, pilot, clock)
-        await pilot.press("r")
+        await answer_by(pilot, clock, "r")
         await until(pilot, lambda: screen.query_one(ReasonInput).has_focus)
         await pilot.press(*"abc", "escape")
         await until(pilot, lambda: card(screen).has_focus)
@@ -463,13 +510,14 @@ async def test_a_reason_never_reaches_another_approval(joined: ScriptedJoinedRoo
     first, second = joined.ask("one"), joined.ask("two")
     async with in_room(joined, clock=clock) as (screen, pilot):
         await go_to_card(screen, pilot, clock)
-        await pilot.press("r")
+        await answer_by(pilot, clock, "r")
         await until(pilot, lambda: screen.query_one(ReasonInput).has_focus)
         await pilot.press(*"because")
         settle(joined, first, approved=True)
         await until(pilot, lambda: shown_call(screen) == second)
+        clock.rest()
         await pilot.press("enter")
-        await pilot.pause()
+        await pilot.pause(0.1)
         assert joined.answers == []
 
 
@@ -554,7 +602,6 @@ async def test_what_is_answered_waits_no_more_though_the_room_has_not_heard_of_i
         clock.rest()
         await answer_by(pilot, clock, "a")
         await until(pilot, lambda: "1 approval" in bar.render().plain)
-        await pilot.press("ctrl+g")
         clock.rest()
         await answer_by(pilot, clock, "a")
         await until(pilot, lambda: not bar.has_class("-waiting"))
@@ -778,8 +825,8 @@ async def test_a_card_is_as_high_as_its_content_and_its_keys_follow(
 
         await until(pilot, lambda: "same call" in text_of(screen, "#card-keys") and follows())
         assert keys.region.bottom == card(screen).content_region.bottom
-        await pilot.press("r")
-        await until(pilot, lambda: "enter continues" in text_of(screen, "#card-keys"))
+        await answer_by(pilot, clock, "r")
+        await until(pilot, lambda: "enter denies it" in text_of(screen, "#card-keys"))
         await until(pilot, lambda: keys.region.bottom == card(screen).content_region.bottom)
         assert keys.region.y > why.region.bottom  # between them stands the reason
 
@@ -852,7 +899,9 @@ async def test_a_reason_in_the_making_never_becomes_an_answer_to_the_next_call(
         first, second = joined.ask("one"), joined.ask("two")
         await until_shown(screen, pilot, first)
         await go_to_card(screen, pilot, clock)
-        await pilot.press("r", *"not ")
+        await answer_by(pilot, clock, "r")
+        await until(pilot, lambda: screen.query_one(ReasonInput).has_focus)
+        await pilot.press(*"not ")
         joined.feed(RunCancelled(joined.state.calls[first].message, "stopped by bob"))
         await until_shown(screen, pilot, second)
         for character in "a sad day":
@@ -874,10 +923,12 @@ async def test_no_character_of_a_reason_is_lost_however_fast_it_is_typed(
         await until_shown(screen, pilot, approval)
         await go_to_card(screen, pilot, clock)
         reason = screen.query_one(ReasonInput)
-        for key in "rnot":
+        await answer_by(pilot, clock, "r")
+        await until(pilot, lambda: card(screen).has_class("-writing"))
+        for key in "not":
             pilot.app.post_message(events.Key(key, key))
         await until(pilot, lambda: reason.value == "not" and reason.has_focus)
-        await pilot.press("space", *"today", "enter")
+        await pilot.press("space", *"today")
         clock.rest()
         await pilot.press("enter")
         await until(pilot, lambda: joined.answers)

@@ -12,9 +12,10 @@ class Host(CommandKeysApp):
 
     CSS = "HintLine { height: 1; }"
 
+    clock: HandClock
+
     def __init__(self) -> None:
-        super().__init__()
-        self.clock = HandClock()
+        super().__init__(HandClock())
 
     def compose(self) -> ComposeResult:
         yield HintLine(self.clock)

@@ -23,9 +23,10 @@ DAVE = JoinRequested(2, "dave", "", "10.0.0.8")
 class Host(CommandKeysApp):
     """A join_requests, and somewhere to write."""
 
+    clock: HandClock
+
     def __init__(self) -> None:
-        super().__init__()
-        self.clock = HandClock()
+        super().__init__(HandClock())
         self.join_requests = JoinRequests(self.clock)
         self.answers: list[tuple[object, bool]] = []
         self.dismissed = 0

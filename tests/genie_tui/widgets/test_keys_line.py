@@ -92,6 +92,7 @@ async def test_keys_that_only_show_something_always_count() -> None:
 async def test_a_key_and_what_it_does_stay_in_one_row() -> None:
     app = Host(Scope.CONFIRM)
     async with app.run_test(size=(20, 10)) as pilot:
+        app.line.arm()
         app.clock.rest()
         app.line.name_keys({"go_on": "turn it on"})
         await wait_for(app, pilot, "turn it on")

@@ -139,7 +139,7 @@ def answer(context: RoomContext, caller: Caller, *, allow: bool) -> None:
     else:
         taken = not allow or joined.hosting.accept()
     if taken:
-        context.join_requests.remove_caller(caller)
+        context.join_requests.remove_caller(caller, by_person=True)
     else:
         context.warn(UNCONNECTED)
     if taken and allow and isinstance(caller, HostingOffered):
@@ -148,7 +148,7 @@ def answer(context: RoomContext, caller: Caller, *, allow: bool) -> None:
 
 def _answer_continuation(context: RoomContext, found: Continuation, *, follow: bool) -> None:
     joined = context.joined
-    context.join_requests.remove_caller(found)
+    context.join_requests.remove_caller(found, by_person=True)
     if follow:
         context.reopen(partial(to_follow, found=found), f"follows {visible_line(found.by)}")
     else:

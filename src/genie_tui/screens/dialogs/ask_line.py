@@ -9,9 +9,9 @@ from textual.widgets import Input, Static
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.keys import Scope, bindings
-from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
+from genie_tui.screens.dialogs.dialog import Dialog
 from genie_tui.widgets.keys_in_order import LineInput
-from genie_tui.widgets.keys_line import key_list
+from genie_tui.widgets.keys_line import KeyText, key_list
 from genie_tui.widgets.too_small import TooSmall
 
 
@@ -39,7 +39,7 @@ class AskLineScreen(Dialog[str | None]):
             )
             if self._hint:
                 yield Static(self._hint, id="ask-hint", markup=False)
-            yield DialogKeys(key_list(keymap_of(self).actions(Scope.ASK)), id="ask-keys")
+            yield KeyText(key_list(keymap_of(self).actions(Scope.ASK)), id="ask-keys")
 
     @on(Input.Submitted)
     def _keep(self, event: Input.Submitted) -> None:

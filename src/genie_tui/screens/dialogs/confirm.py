@@ -13,6 +13,7 @@ from textual.widgets import Static
 from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.keys import Action, Scope, bindings
 from genie_tui.screens.dialogs.dialog import Dialog
+from genie_tui.widgets.approvals.key_guard import LOOK
 from genie_tui.widgets.keys_line import KeysLine
 from genie_tui.widgets.reading import read_on
 
@@ -22,14 +23,13 @@ READ_ON: Final = "read on"
 class ConfirmScreen(Dialog[bool]):
     """Describes a step, and returns whether to take it.
 
-    Enter counts once the keyboard has rested, unless another key came before it, so that typing on
-    never agrees. `yes` is the effect of enter, in a word or two. With `read_first`, enter scrolls
-    until the end has been on the screen.
+    Enter counts unless another key came before it, so that typing on never agrees; if the dialog
+    opens `by_itself`, only once the keyboard has rested. `yes` is the effect of enter, in a word or
+    two. With `read_first`, enter scrolls until the end has been on the screen.
     """
 
     CSS_PATH = "confirm.tcss"
     BINDINGS = bindings(Scope.CONFIRM)
-    GUARDS_ITSELF = True
 
     def __init__(
         self,
@@ -39,13 +39,15 @@ class ConfirmScreen(Dialog[bool]):
         clock: Callable[[], float],
         *,
         read_first: bool = False,
+        by_itself: bool = False,
     ) -> None:
         super().__init__()
         self._title = title
         self._text = text
         self._yes = yes
         self._is_read = not read_first
-        self._keys = KeysLine(Scope.CONFIRM, clock)
+        self._opened_at = None if by_itself else clock()
+        self._keys = KeysLine(Scope.CONFIRM, clock, LOOK if by_itself else 0.0)
         self._keys.name_keys({"go_on": yes if self._is_read else READ_ON})
 
     def compose(self) -> ComposeResult:
@@ -56,7 +58,7 @@ class ConfirmScreen(Dialog[bool]):
             yield self._keys
 
     def on_mount(self) -> None:
-        self._keys.arm()
+        self._keys.arm(self._opened_at)
         self.watch(self._area, "scroll_y", self._note_read, init=False)
 
     def on_resize(self) -> None:

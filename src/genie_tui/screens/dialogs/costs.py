@@ -14,8 +14,8 @@ from genie_core.room.view.costs import CostRow, budget_line, cost_rows
 from genie_core.text.format import duration, money, short_count
 from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.keys import Scope, bindings
-from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
-from genie_tui.widgets.keys_line import key_list
+from genie_tui.screens.dialogs.dialog import Dialog
+from genie_tui.widgets.keys_line import KeyText, key_list
 
 HEADS: Final = ("asked", "in", "cached", "out", "time", "money")
 WIDTHS: Final = (7, 7, 8, 7, 8, 10)
@@ -46,7 +46,6 @@ class CostTable(Widget):
 class CostScreen(Dialog[None]):
     """Shows the costs so far, and goes on counting while it is open."""
 
-    READ_ONLY = True
     CSS_PATH = "costs.tcss"
     BINDINGS = bindings(Scope.COSTS)
 
@@ -61,7 +60,7 @@ class CostScreen(Dialog[None]):
                 yield CostTable(self._joined)
             yield Static(id="costs-budget", markup=False)
             yield Static(MORE, id="costs-more", markup=False)
-            yield DialogKeys(key_list(keymap_of(self).actions(Scope.COSTS)), id="costs-keys")
+            yield KeyText(key_list(keymap_of(self).actions(Scope.COSTS)), id="costs-keys")
 
     def on_mount(self) -> None:
         """Show the budget and update it every second."""

@@ -17,9 +17,9 @@ from genie_core.text.format import counted, file_size
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.keys import Scope, bindings
-from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
+from genie_tui.screens.dialogs.dialog import Dialog
 from genie_tui.widgets.keys_in_order import LineInput
-from genie_tui.widgets.keys_line import key_list
+from genie_tui.widgets.keys_line import KeyText, key_list
 from genie_tui.widgets.tick import Tick
 from genie_tui.widgets.too_small import TooSmall
 
@@ -89,7 +89,6 @@ class ExportScreen(Dialog[ExportRequest | None]):
 
     CSS_PATH = "export.tcss"
     BINDINGS = bindings(Scope.EXPORT)
-    FREE = frozenset({"space"})
 
     def __init__(
         self, title: str, request: ExportRequest, attached: Attached, problem: str = ""
@@ -121,7 +120,7 @@ class ExportScreen(Dialog[ExportRequest | None]):
             yield Static(id="export-form", markup=False)
             yield Static(ENDINGS, id="export-hint", markup=False)
             keys = key_list(keymap_of(self).actions(Scope.EXPORT))
-            yield DialogKeys(keys, id="export-keys")
+            yield KeyText(keys, id="export-keys")
 
     def on_mount(self) -> None:
         """Show the meaning of the name, or its mistake."""

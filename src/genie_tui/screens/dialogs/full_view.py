@@ -19,9 +19,9 @@ from genie_core.text.safe import visible, visible_line
 from genie_tui.clipboard import copy
 from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.keys import Scope, bindings
-from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
+from genie_tui.screens.dialogs.dialog import Dialog
 from genie_tui.widgets.approvals.call_text import CardView
-from genie_tui.widgets.keys_line import key_list
+from genie_tui.widgets.keys_line import KeyText, key_list
 
 CODE: Final = "    "
 """Stands before each line of code."""
@@ -48,7 +48,6 @@ class FullViewScreen(Dialog[None]):
     the view of a call: if a letter without a use follows, both are of a text, which goes on below.
     """
 
-    READ_ONLY = True
     CSS_PATH = "full_view.tcss"
     BINDINGS = bindings(Scope.VIEW)
 
@@ -77,7 +76,7 @@ class FullViewScreen(Dialog[None]):
             yield FullText(self._text.rstrip("\n"))
             if self._note:
                 yield Static(self._note, id="full-view-note", markup=False)
-            yield DialogKeys(key_list(keymap_of(self).actions(Scope.VIEW)), id="full-view-keys")
+            yield KeyText(key_list(keymap_of(self).actions(Scope.VIEW)), id="full-view-keys")
 
     def action_copy(self) -> None:
         self.query_one(FullText).action_copy()

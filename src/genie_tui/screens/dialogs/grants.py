@@ -20,8 +20,8 @@ from genie_core.text.format import clock_time, duration
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keymap import Keymap, keymap_of
 from genie_tui.commands.keys import Scope, bindings
-from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
-from genie_tui.widgets.keys_line import key_list
+from genie_tui.screens.dialogs.dialog import Dialog
+from genie_tui.widgets.keys_line import KeyText, key_list
 
 if TYPE_CHECKING:
     from genie_core.room.engine.grants import Grant
@@ -51,7 +51,6 @@ class GrantsScreen(Dialog[None]):
 
     CSS_PATH = "grants.tcss"
     BINDINGS = bindings(Scope.GRANTS)
-    FREE = frozenset({"j", "k"})
 
     def __init__(self, joined: "JoinedRoom", clock: Callable[[], float] = time.time) -> None:
         super().__init__()
@@ -65,7 +64,7 @@ class GrantsScreen(Dialog[None]):
             yield Static(AUTO, id="grants-auto", markup=False)
             yield Static(_nothing(keymap_of(self)), id="grants-none", markup=False)
             yield OptionList(id="grants-list", markup=False)
-            yield DialogKeys(_keys(keymap_of(self), grants=True), id="grants-keys")
+            yield KeyText(_keys(keymap_of(self), grants=True), id="grants-keys")
 
     def on_mount(self) -> None:
         """Show the grants and update the remaining ones."""
@@ -117,7 +116,7 @@ class GrantsScreen(Dialog[None]):
     def _show(self) -> None:
         grants, now = list(self._joined.approvals.grants.active), self._clock()
         self.set_class(not grants, "-none")
-        self.query_one(DialogKeys).list(_keys(keymap_of(self), grants=bool(grants)))
+        self.query_one(KeyText).update(_keys(keymap_of(self), grants=bool(grants)))
         self.set_class(self._joined.engine.status.auto, "-auto")
         place = self._list.highlighted
         if [grant.id for grant in grants] != self._shown:

@@ -20,8 +20,8 @@ from genie_core.text.safe import visible_line
 from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.keys import Scope, bindings
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
-from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
-from genie_tui.widgets.keys_line import key_list
+from genie_tui.screens.dialogs.dialog import Dialog
+from genie_tui.widgets.keys_line import KeyText, key_list
 from genie_tui.widgets.qr import qr_code
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class InviteScreen(Dialog[Terms]):
                 yield Static(id="invite-string", markup=False)
                 yield Static(id="invite-about", markup=False)
                 yield Static(id="invite-code", markup=False)
-            yield DialogKeys(self._keys(), id="invite-keys")
+            yield KeyText(self._keys(), id="invite-keys")
 
     def on_mount(self) -> None:
         """Show and copy it."""
@@ -164,7 +164,7 @@ class InviteScreen(Dialog[Terms]):
         self.query_one("#invite-string", Static).update(
             invite or (none if self._takes_invites else _ONLY_HERE.format(self._port))
         )
-        self.query_one(DialogKeys).list(self._keys())
+        self.query_one(KeyText).update(self._keys())
         about = self.query_one("#invite-about", Static)
         about.display = bool(invite)
         about.update(_about(self._terms))

@@ -32,7 +32,6 @@ class LeavingScreen(Dialog[None]):
     """
 
     CSS_PATH = "leaving.tcss"
-    GUARDS_ITSELF = True
 
     def __init__(
         self, *, hosts: bool, ending: Callable[[], ShutdownProgress | None] = lambda: None

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 from rich.cells import cell_len
 from textual import on
@@ -14,11 +14,12 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from genie_core.text.safe import visible_line
-from genie_tui.commands.keymap import keymap_of
+from genie_tui.commands.keymap import KeyedApp, keymap_of
 from genie_tui.commands.keys import Scope, bindings
-from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
+from genie_tui.screens.dialogs.dialog import Dialog
+from genie_tui.widgets.approvals.key_guard import QUIET
 from genie_tui.widgets.keys_in_order import LineInput
-from genie_tui.widgets.keys_line import key_list
+from genie_tui.widgets.keys_line import KeyText, key_list
 from genie_tui.widgets.too_small import TooSmall
 
 TEXT: Final = 24
@@ -42,7 +43,6 @@ class PickScreen(Dialog[str | None]):
 
     CSS_PATH = "pick.tcss"
     BINDINGS = bindings(Scope.PICK)
-    FREE: ClassVar[frozenset[str]] = frozenset({"enter"})
 
     def __init__(
         self, title: str, rows: Sequence[Row], none: str = "No match.", at: str = ""
@@ -62,7 +62,7 @@ class PickScreen(Dialog[str | None]):
             yield LineInput(placeholder="Type to filter", id="pick-filter", compact=True)
             yield OptionList(id="pick-list", markup=False, compact=True)
             yield Static(self._none, id="pick-none", markup=False)
-            yield DialogKeys(key_list(keymap_of(self).actions(Scope.PICK)), id="pick-keys")
+            yield KeyText(key_list(keymap_of(self).actions(Scope.PICK)), id="pick-keys")
 
     def on_mount(self) -> None:
         self._list.can_focus = False
@@ -75,7 +75,7 @@ class PickScreen(Dialog[str | None]):
     @on(Input.Submitted)
     def _pick(self) -> None:
         place = self._list.highlighted
-        if place is not None and place < len(self._shown):
+        if place is not None and place < len(self._shown) and self._may_pick:
             _ = self.dismiss(self._shown[place].id)
 
     @on(OptionList.OptionSelected)
@@ -91,6 +91,10 @@ class PickScreen(Dialog[str | None]):
         _ = self.dismiss(None)
 
     @property
+    def _may_pick(self) -> bool:
+        return True
+
+    @property
     def _list(self) -> OptionList:
         return self.query_one(OptionList)
 
@@ -104,9 +108,11 @@ class PickScreen(Dialog[str | None]):
 
 
 class CarefulPickScreen(PickScreen):
-    """A `PickScreen` where enter counts only once the keyboard has rested."""
+    """A `PickScreen` that opens after a while: enter counts only once the keyboard has rested."""
 
-    FREE = frozenset()
+    @property
+    def _may_pick(self) -> bool:
+        return isinstance(self.app, KeyedApp) and self.app.last_key.rest >= QUIET
 
 
 def matching(wanted: str, rows: Sequence[Row]) -> list[Row]:

@@ -22,11 +22,11 @@ class ReviewDialog(Dialog[None]):
     """
 
     BINDINGS = bindings(Scope.EDIT)
-    GUARDS_ITSELF = True
     SHOWN: ClassVar[str]
 
     def __init__(self, clock: Callable[[], float], labels: dict[str, str]) -> None:
         super().__init__()
+        self._clock = clock
         self._keys = KeysLine(Scope.CONFIRM, clock)
         self._keys.name_keys(labels)
 
@@ -56,10 +56,10 @@ class ReviewDialog(Dialog[None]):
             read_on(self.query_one(f"#{self.SHOWN}", VerticalScroll), key)
 
     def _review(self) -> None:
-        """Show the answer, and wait for the keyboard to rest."""
+        """Show the answer; enter sends it once it was seen."""
         self.add_class("-review")
         self.set_focus(None)
-        self._keys.arm()
+        self._keys.arm(self._clock())
 
     @abstractmethod
     def _go_on(self) -> None:

@@ -1,7 +1,7 @@
 """Search a room: hits are listed while the search goes on."""
 
 import asyncio
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from textual import on
 from textual.app import ComposeResult
@@ -18,9 +18,9 @@ from genie_core.text.format import counted, local_time
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.keys import Scope, bindings
-from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
+from genie_tui.screens.dialogs.dialog import Dialog
 from genie_tui.widgets.keys_in_order import LineInput
-from genie_tui.widgets.keys_line import key_list
+from genie_tui.widgets.keys_line import KeyText, key_list
 from genie_tui.widgets.session_list import snippet_parts
 from genie_tui.widgets.too_small import TooSmall
 
@@ -41,7 +41,6 @@ class SearchScreen(Dialog[int | None]):
 
     CSS_PATH = "search.tcss"
     BINDINGS = bindings(Scope.PICK)
-    FREE: ClassVar[frozenset[str]] = frozenset({"enter"})
 
     def __init__(self, joined: "JoinedRoom", text: str = "") -> None:
         super().__init__()
@@ -56,7 +55,7 @@ class SearchScreen(Dialog[int | None]):
             yield LineInput(self._text, placeholder=EXAMPLES, id="search-text", compact=True)
             yield Static(id="search-count", markup=False)
             yield OptionList(id="search-list", markup=False, compact=True)
-            yield DialogKeys(key_list(keymap_of(self).actions(Scope.PICK)), id="search-keys")
+            yield KeyText(key_list(keymap_of(self).actions(Scope.PICK)), id="search-keys")
 
     def on_mount(self) -> None:
         self._list.can_focus = False

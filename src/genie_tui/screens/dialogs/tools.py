@@ -11,8 +11,8 @@ from textual.widgets import Static
 from genie_core.room.engine.controls import EngineControls
 from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.keys import Scope, bindings
-from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
-from genie_tui.widgets.keys_line import key_list
+from genie_tui.screens.dialogs.dialog import Dialog
+from genie_tui.widgets.keys_line import KeyText, key_list
 from genie_tui.widgets.tool_list import tool_list
 
 NO_ENGINE: Final = "No agents here: yours is not loaded, or the host's agent answers you."
@@ -24,7 +24,6 @@ class ToolsScreen(Dialog[None]):
     `bench` is called each time: the engine may load while the screen is open.
     """
 
-    READ_ONLY = True
     CSS_PATH = "tools.tcss"
     BINDINGS = bindings(Scope.TOOLS)
 
@@ -40,7 +39,7 @@ class ToolsScreen(Dialog[None]):
             )
             with VerticalScroll(id="tools-scroll"):
                 yield Static(id="tools-list", markup=False)
-            yield DialogKeys(key_list(keymap_of(self).actions(Scope.TOOLS)), id="tools-keys")
+            yield KeyText(key_list(keymap_of(self).actions(Scope.TOOLS)), id="tools-keys")
 
     def on_mount(self) -> None:
         """Update periodically."""

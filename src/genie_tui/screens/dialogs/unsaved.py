@@ -11,8 +11,8 @@ from genie_core.text.safe import visible_line
 from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.keys import Scope, bindings
 from genie_tui.exit_report import UnsavedInput
-from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
-from genie_tui.widgets.keys_line import key_list
+from genie_tui.screens.dialogs.dialog import Dialog
+from genie_tui.widgets.keys_line import KeyText, key_list
 
 
 class Rescue(Enum):
@@ -48,7 +48,7 @@ class UnsavedScreen(Dialog[Rescue]):
             problem = Static(visible_line(self._problem), id="unsaved-problem", markup=False)
             problem.display = bool(self._problem)
             yield problem
-            yield DialogKeys(self._keys(), id="unsaved-keys")
+            yield KeyText(self._keys(), id="unsaved-keys")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
         """Offer to stay only where that is possible."""

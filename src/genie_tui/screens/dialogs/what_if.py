@@ -26,8 +26,8 @@ from genie_core.assistant.what_if.text import (
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.keys import Scope, bindings
-from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
-from genie_tui.widgets.keys_line import key_list
+from genie_tui.screens.dialogs.dialog import Dialog
+from genie_tui.widgets.keys_line import KeyText, key_list
 
 SAME: Final = "All decisions were the same."
 NO_OTHER: Final = "There is no report before this one to compare with."
@@ -41,7 +41,6 @@ class WhatIfScreen(Dialog[int | None]):
 
     CSS_PATH = "what_if.tcss"
     BINDINGS = bindings(Scope.WHATIF)
-    READ_ONLY = True
 
     def __init__(self, reports: Sequence[WhatIfReport]) -> None:
         super().__init__()
@@ -56,7 +55,7 @@ class WhatIfScreen(Dialog[int | None]):
             yield Static(id="whatif-summary", markup=False)
             yield Static(SAME, id="whatif-none", markup=False)
             yield OptionList(id="whatif-list", markup=False)
-            yield DialogKeys(key_list(keymap_of(self).actions(Scope.WHATIF)), id="whatif-keys")
+            yield KeyText(key_list(keymap_of(self).actions(Scope.WHATIF)), id="whatif-keys")
 
     def on_mount(self) -> None:
         self._show()

@@ -74,7 +74,8 @@ class CardView:
     `message` is the text as its author left it, empty if they deleted it, `posted` as they wrote it
     first. `effects` and `schema` are None where the call does not run. `behind` is the number of the
     author's messages whose turn comes after this one. `covers` tells whether a pattern covers all
-    that the call would do.
+    that the call would do. `alike` are the waiting calls that one answer can allow with this one;
+    `before` counts the calls of its kind that the person has allowed one by one.
     """
 
     request: ToolApproval
@@ -87,6 +88,24 @@ class CardView:
     behind: int = 0
     covers: Callable[[str], bool] = field(default=_covers_nothing, compare=False)
     posted: str | None = None
+    alike: "tuple[CardView, ...]" = ()
+    before: int = 0
+
+    @property
+    def maker(self) -> tuple[str, ...]:
+        """The agent, the person it works for, and the tool."""
+        return self.request.agent, self.author, self.request.tool
+
+    @property
+    def kind(self) -> tuple[str, ...]:
+        """The calls that one pattern covers have one kind."""
+        return *self.maker, self.pattern
+
+    @property
+    def can_be_listed(self) -> bool:
+        """Whether the effects say all of the call, and it need not be asked about by itself."""
+        effects = self.effects
+        return effects is not None and effects.is_grantable and bool(effects.known)
 
     @property
     def quoted(self) -> tuple[str, str]:

@@ -1,8 +1,8 @@
 """The card that shows one request and takes a person's answer.
 
-The card acts on keys only while it has the focus, and only on keys that its guard admits. A key
-chooses an answer, and enter sends it; showing another request drops both. Other keys go to the text
-that the person writes.
+The card acts on keys only while it has the focus. A key chooses an action, and enter runs it if no
+other key came between; showing another request drops the choice. Other keys go to the text that the
+person writes.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,7 +24,14 @@ from genie_core.room.engine.approval_policy import ANSWER_SERVER, SAMPLE_MODEL
 from genie_core.room.view.agents import agent_path
 from genie_core.room.view.approvals import SCOPE_HINT, extent_words, read_scope, use_of
 from genie_core.text.safe import visible_line
-from genie_tui.commands.keymap import Keymap, keymap_of
+from genie_tui.commands.keymap import (
+    KeyedApp,
+    Keymap,
+    LastKey,
+    call_after_input,
+    keymap_of,
+    opened_at,
+)
 from genie_tui.commands.keys import Action, Scope, bindings, spell
 from genie_tui.widgets.approvals.call_text import (
     CardView,
@@ -33,7 +40,16 @@ from genie_tui.widgets.approvals.call_text import (
     headline,
     origins_content,
 )
-from genie_tui.widgets.approvals.key_guard import ALONE, SOON, TOO_SOON, KeyGuard, Use, key_use
+from genie_tui.widgets.approvals.key_guard import (
+    BURST,
+    LOOK,
+    SOON,
+    TOO_SOON,
+    KeyGuard,
+    Outcome,
+    Use,
+    key_use,
+)
 from genie_tui.widgets.keys_in_order import LineInput
 from genie_tui.widgets.reading import read_on
 
@@ -51,13 +67,20 @@ MORE: Final = "more"
 EACH_TIME: Final = "always asked about, so only this one call can be allowed"
 ANSWER_FIRST: Final = "the server waits for your answer"
 UNCHANGEABLE: Final = "what a server asks your model can't be changed"
+NO_OTHER: Final = "no other call of this tool waits whose effects are known"
+OFTEN: Final = 2
+"""Calls of one kind after which the card offers their pattern."""
+
 REFUSED: Final = "the tool will refuse this call, so only this one can be allowed"
 NO_PATTERN: Final = "there is no pattern for this call"
 
 GRANTING: Final = frozenset({"allow_again", "allow_like", "allow_tool", "allow_for"})
 """Actions that allow more than one call."""
 
-ALLOWING: Final = GRANTING | {"allow_once"}
+ALIKE: Final = "allow_alike"
+"""The action that allows the waiting calls of one tool, after listing their effects."""
+
+ALLOWING: Final = GRANTING | {"allow_once", ALIKE}
 """Actions that need the whole call to have been on the screen."""
 
 CONFIRMING: Final = frozenset({"go_on", "go_back"})
@@ -74,8 +97,13 @@ ANSWERS: Final[Mapping[str, Answer]] = {
 
 ALLOW_ONCE: Final = "card.allow-once"
 
-WRITING: Final = frozenset({"allow_for", "allow_like", "deny_because"})
-"""Actions that open a line of text; keys that follow immediately belong to the line."""
+OPENING: Final[Mapping[str, str]] = {
+    "allow_for": "allow this call for a while: opens a line for how long?",
+    "allow_like": "allow a pattern: opens it in a line?",
+    "deny_because": "deny with a reason: opens a line for it?",
+    "edit": "change the arguments: opens them in an editor?",
+}
+"""The questions of actions that open a line or a dialog."""
 
 
 class Writing(Enum):
@@ -84,6 +112,13 @@ class Writing(Enum):
     REASON = "Reason, in one sentence"
     EXTENT = "5 (times) or 10m (minutes); 5 git log* for a pattern"
     PATTERN = "Pattern of commands, files or hosts"
+
+
+_LINES: Final[Mapping[str, Writing]] = {
+    "allow_for": Writing.EXTENT,
+    "allow_like": Writing.PATTERN,
+    "deny_because": Writing.REASON,
+}
 
 
 class ReasonInput(LineInput):
@@ -113,11 +148,12 @@ class ApprovalCard(Vertical, can_focus=True):
             self.answer = answer
 
     class Stepped(Message):
-        """The person wants to see the next (1) or the previous (-1) request."""
+        """The person wants to see the next (1) or the previous (-1) request, or is typing."""
 
-        def __init__(self, by: int) -> None:
+        def __init__(self, by: int, *, by_person: bool) -> None:
             super().__init__()
             self.by = by
+            self.by_person = by_person
 
     class FullView(Message):
         """The person wants to see the request in full; `typed` may be the beginning of a text."""
@@ -140,12 +176,16 @@ class ApprovalCard(Vertical, can_focus=True):
     def __init__(self, clock: Callable[[], float]) -> None:
         super().__init__()
         self.write: Callable[[str], None] = lambda _: None
-        self._guard = KeyGuard[Answer](clock)
+        self._clock = clock
+        self._guard = KeyGuard[Action](clock)
         self._view: CardView | None = None
         self._about: str | None = None
         self._writing: Writing | None = None
-        self._fault = self._chosen = self._why_not = ""
+        self._written_since = 0.0
+        self._why_not = ""
+        self._returns = False
         self._read: str | None = None
+        self._listed: tuple[CardView, ...] = ()
         self._at_hand: tuple[object, ...] = ()
         self._keys_shown = Content("")
 
@@ -170,13 +210,15 @@ class ApprovalCard(Vertical, can_focus=True):
     def view(self) -> CardView | None:
         return self._view
 
-    def show(self, view: CardView | None, now: float) -> None:
+    def show(self, view: CardView | None, now: float, *, by_person: bool = False) -> None:
         """Show a request; `now` is in seconds since the epoch.
 
-        Another one, or other effects, arm the guard.
+        Another one, or other effects, arm the guard. `by_person`: an answer or a step of the
+        person has brought it there.
         """
         another, old = _id(view) != _id(self._view), self._view
         changed = another or (view is not None and old is not None and view.effects != old.effects)
+        changed = changed or (bool(self._listed) and _effects_of(view) != _effects_of(old))
         self._view = view
         if another:
             # Keys of a reason being written must not reach the next request.
@@ -185,29 +227,32 @@ class ApprovalCard(Vertical, can_focus=True):
         if changed:
             self._read = None
             self._why_not = ""
-            self.arm()
+            self.arm(self._clock() if by_person and another else None)
         if view is None:
             return
         self.border_title = headline(view, now)
         if changed:
             self.query_one("#card-call", Static).update(call_lines(view))
+            self._listed = ()
             self.query_one("#card-effect", Static).update(effect_content(view))
         if changed or old is None or view.quoted != old.quoted:
             self.query_one("#card-why", Static).update(origins_content(view))
         self.call_after_refresh(self._laid_out)
         self._show_keys()
 
-    def arm(self) -> None:
-        """Withdraw the question, and let no key count until the keyboard has rested."""
-        self._guard.arm()
+    def arm(self, opened_at: float | None = None) -> None:
+        """Withdraw the question; `opened_at` is when a person at rest opened the request."""
+        self._guard.arm(opened_at)
+        self.call_after_refresh(self._guard.stand)
         self._show_keys()
 
+    def come_back(self) -> None:
+        """Arm the guard; it is awake after a line or a dialog of the card itself."""
+        returns, self._returns = self._returns, False
+        self.arm(self._clock() if returns else opened_at(self, "approvals"))
+
     def on_focus(self) -> None:
-        """Begin the quiet time; the card's line may have asked a question just before."""
-        question = self._guard.question
-        self.arm()
-        if question is not None:
-            self._guard.ask(question)
+        self.come_back()
         self.call_after_refresh(self._laid_out)
 
     def on_resize(self) -> None:
@@ -268,18 +313,20 @@ class ApprovalCard(Vertical, can_focus=True):
         question = self._guard.question
         scope = Scope.CARD if question is None else Scope.CONFIRM
         action = self._keymap.by_key(scope).get(event.key)
-        use = key_use(action)
-        counts, self._why_not = self._guard.press_key(use, event), ""
-        if use is Use.LEAVES and question is None:
-            self.post_message(self.Dismissed())
-        elif use is Use.LOOKS and action is not None:
-            self._look(action.run, self._keymap.meaning(scope, event.key))
-        elif use is Use.CONFIRMS and question is not None:
-            self._confirm(question, counts=counts)
-        elif use is Use.CHOOSES and counts and action is not None and self._view is not None:
-            self._choose(action, event.key, self._view)
-        elif use is Use.NONE and (event.is_printable or event.key == "enter"):
-            self.write(self._guard.take_typed())
+        outcome, self._why_not = self._guard.press_key(key_use(action), event), ""
+        match outcome:
+            case Outcome.LEFT if question is None:
+                self.post_message(self.Dismissed())
+            case Outcome.LOOKED if action is not None:
+                self._look(action.run, self._keymap.meaning(scope, event.key))
+            case Outcome.CHOSEN if action is not None and self._view is not None:
+                self._choose(action, event.key, self._view)
+            case Outcome.CONFIRMED if question is not None and self._view is not None:
+                self._confirm(question, self._view)
+            case Outcome.TOO_SOON:
+                self._why_not = TOO_SOON
+            case Outcome.TEXT if event.is_printable or event.key == "enter":
+                self.write(self._guard.take_typed())
         self._show_keys()
 
     def on_paste(self, event: events.Paste) -> None:
@@ -289,26 +336,21 @@ class ApprovalCard(Vertical, can_focus=True):
             self._guard.press(Use.NONE, event.text)
             self.write(self._guard.take_typed())
 
-    def _confirm(self, answer: Answer, *, counts: bool) -> None:
-        """Send an answer, or say why the key that confirms it has withdrawn the question."""
-        if not counts:
-            self._why_not = TOO_SOON
-        elif self._view is not None:
-            self._guard.act_alone(self, partial(self._send, self._view, answer), ALONE)
+    def _confirm(self, question: Action, view: CardView) -> None:
+        if question.run in ALLOWING and not self._is_read:
+            self._guard.ask(question)
+        else:
+            self._guard.act_alone(self, partial(self._act, question.run, view))
 
     def _choose(self, action: Action, key: str, view: CardView) -> None:
-        """Ask for the answer that a key chooses, or run its other action."""
-        if action.run in ALLOWING and not self._is_read:
-            return
+        """Ask whether to run the action of a key; show the full view immediately."""
         if why := _why_not(view, action.run):
             self._why_not = f"{spell(key)} does nothing: {why}"
-        elif answer := ANSWERS.get(action.run):
-            self._guard.ask(answer)
-        elif action.run in WRITING:
-            self._act(action.run, view)
+        elif action.run == "full_view":
+            self._returns = True
+            self.post_message(self.FullView(view, self._guard.take_typed()))
         else:
-            self._chosen = action.label
-            self._guard.act_alone(self, partial(self._act, action.run, view), ALONE)
+            self._guard.ask(action)
 
     def action_through_on_key(self, _run: str) -> None:
         """Do nothing: bindings are only listed, `on_key` takes the keys."""
@@ -326,29 +368,31 @@ class ApprovalCard(Vertical, can_focus=True):
         if action == "scroll":
             read_on(self.query_one("#card-scroll", VerticalScroll), key)
         else:
-            self.post_message(self.Stepped(1 if action == "next_card" else -1))
+            by = 1 if action == "next_card" else -1
+            self.post_message(self.Stepped(by, by_person=self._guard.is_awake))
 
     def _act(self, action: str, view: CardView) -> None:
-        match action:
-            case "allow_like":
-                self._write(view, Writing.PATTERN, view.pattern)
-            case "allow_for":
-                self._write(view, Writing.EXTENT)
-            case "edit":
-                self.arm()
-                self.post_message(self.EditWanted(view))
-            case "deny_because":
-                self._write(view, Writing.REASON)
-            case "full_view":
-                self.post_message(self.FullView(view, self._guard.take_typed()))
+        """Run an action that the person has confirmed."""
+        if answer := ANSWERS.get(action):
+            self._send(view.request.id, answer)
+        elif action == ALIKE:
+            for each in (view, *view.alike):
+                self._send(each.request.id, ANSWERS["allow_once"])
+        elif action == "edit":
+            self.arm()
+            self._returns = True
+            self.post_message(self.EditWanted(view))
+        else:
+            self._write(view, _LINES[action])
 
-    def _send(self, view: CardView, answer: Answer) -> None:
+    def _send(self, approval: str, answer: Answer) -> None:
         self.arm()
-        self.post_message(self.Answered(view.request.id, answer))
+        self.post_message(self.Answered(approval, answer))
 
-    def _write(self, view: CardView, what: Writing, text: str = "") -> None:
-        self._about, self._writing, self._fault = view.request.id, what, ""
-        self._guard.take_typed()
+    def _write(self, view: CardView, what: Writing) -> None:
+        self._about, self._writing = view.request.id, what
+        self._written_since = self._clock()
+        text = view.pattern if what is Writing.PATTERN else ""
         self.add_class("-writing")
         line = self.query_one(ReasonInput)
         line.placeholder, line.value = what.value, text
@@ -369,50 +413,82 @@ class ApprovalCard(Vertical, can_focus=True):
     def _end_writing(self) -> None:
         if not self._writing:
             return
-        self._about, self._writing, self._fault = None, None, ""
         line = self.query_one(ReasonInput)
         had_focus = line.has_focus
+        self._returns = had_focus and self._about == _id(self._view)
+        self._about, self._writing = None, None
         line.clear()
         self.remove_class("-writing")
         if had_focus:
             self.focus()
         self._show_keys()
 
-    @on(ReasonInput.Submitted)
-    def _written(self, event: Input.Submitted) -> None:
+    @on(ReasonInput.Changed)
+    def _changed(self, event: Input.Changed) -> None:
         event.stop()
-        approval, what, text = self._about, self._writing, event.value.strip()
-        answer = Answer(allow=False, reason=text or None)
-        if what is Writing.EXTENT and approval is not None:
-            written, _, pattern = text.partition(" ")
-            extent = read_scope(written)
-            if extent is None:
-                self._refuse(SCOPE_HINT)
-                return
-            answer = Answer(allow=True, scope=extent[0], count=extent[1], covers=pattern.strip())
-        elif what is Writing.PATTERN:
-            answer = Answer(allow=True, scope="session", covers=text)
-        view = self._view
-        if what is Writing.PATTERN and not text:
-            back, same = self._text(Scope.ASK, "back"), self._text(Scope.CARD, "allow-same-call")
-            self._refuse(
-                f"type a pattern, or press {back} and then {same} to allow this exact call"
-            )
-            return
-        if view is not None and not _fits(view, answer):
-            self._refuse(f"{visible_line(answer.covers)} does not match this call")
-            return
-        self._end_writing()
-        if approval is not None and view is not None and approval == _id(view):
-            self._guard.ask(answer)  # the line's keys may have been meant for a message
-            self._show_keys()
-
-    def _refuse(self, fault: str) -> None:
-        """Name the mistake in the text, and let the person go on writing."""
-        self._fault = fault
         self._show_keys()
 
+    @on(ReasonInput.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        """Take the line, unless enter is held down or more keys follow in its burst."""
+        event.stop()
+        app = self.app
+        if not isinstance(app, KeyedApp):
+            return
+        last, stood = app.last_key, app.clock() - self._written_since
+        is_held = last.before == last.key and (last.rest < BURST or stood < LOOK)
+        if not is_held:
+            take = partial(self._take_line, last)
+            self.set_timer(BURST, partial(call_after_input, app, take))
+
+    def _take_line(self, last: LastKey) -> None:
+        if isinstance(self.app, KeyedApp) and self.app.last_key is not last:
+            return
+        answer, about = self._line_answer(), self._about
+        if about is None:
+            self._end_writing()
+        elif isinstance(answer, Answer):
+            self._end_writing()
+            self._send(about, answer)
+
+    def _line_answer(self) -> Answer | str:
+        """The answer that the line gives, or why it gives none."""
+        text = self.query_one(ReasonInput).value.strip()
+        match self._writing:
+            case Writing.EXTENT:
+                written, _, pattern = text.partition(" ")
+                extent = read_scope(written)
+                if extent is None:
+                    return SCOPE_HINT
+                covers = pattern.strip()
+                answer = Answer(allow=True, scope=extent[0], count=extent[1], covers=covers)
+            case Writing.PATTERN if not text:
+                same = self._text(Scope.CARD, "allow-same-call")
+                return f"type a pattern; {same} on the card allows this exact call"
+            case Writing.PATTERN:
+                answer = Answer(allow=True, scope="session", covers=text)
+            case _:
+                return Answer(allow=False, reason=text or None)
+        if self._view is None or not _fits(self._view, answer):
+            return f"{visible_line(answer.covers)} does not match this call"
+        return answer
+
+    def _list_effects(self) -> None:
+        """Show the effects of all calls while the question is about them."""
+        question, view = self._guard.question, self._view
+        asks = question is not None and question.run == ALIKE
+        listed = view.alike if view is not None and asks else ()
+        if view is None or bool(listed) == bool(self._listed):
+            return
+        self._listed, self._read = listed, None
+        several = [effect_content(each) for each in (view, *listed)]
+        self.query_one("#card-effect", Static).update(Content("\n").join(several))
+        self.query_one("#card-scroll", VerticalScroll).scroll_home(animate=False)
+        self.call_after_refresh(self._laid_out)
+        self.call_after_refresh(self._guard.stand)
+
     def _show_keys(self) -> None:
+        self._list_effects()
         at_hand = (self._writing, self._guard.question is None, self._is_read)
         if at_hand != self._at_hand:
             self._at_hand = at_hand
@@ -434,37 +510,44 @@ class ApprovalCard(Vertical, can_focus=True):
 
     def _keys_line(self, *, guarded: bool) -> Content:
         if self._writing:
-            return Content(self._fault or self._line_keys(self._writing))
+            return self._line_keys()
         if not self.has_focus or self._view is None:
             return Content(f"Press {self._text(Scope.ROOM, 'approvals')} to answer")
         if self._guard.question is not None:
-            asked = confirmation(self._view, self._guard.question)
-            yes, back = self._text(Scope.CONFIRM, "continue"), self._text(Scope.CONFIRM, "go-back")
-            does = "allows" if self._guard.question.allow else "denies"
-            return Content("\n").join(
-                [asked, Content(SOON if guarded else f"{yes} {does} it · {back} back")]
-            )
-        if guarded and self._why_not:
-            return Content.styled(self._why_not, "$text-warning")
-        if guarded:
-            return Content(f"{self._chosen}…" if self._guard.is_holding else SOON)
+            return self._asked(self._view, self._guard.question, guarded=guarded)
+        if not self._guard.is_awake:
+            why = self._why_not or SOON
+            return Content.styled(why, "$text-warning") if self._why_not else Content(why)
         arranged = _packed if self.screen.has_class("-low") else _in_columns
         rows = partial(arranged, width=self.content_size.width)
         return key_table(self._view, rows, self._keymap, self._why_not, may_allow=self._is_read)
 
-    def _line_keys(self, writing: Writing) -> str:
-        """The effects of the keys of the card's line."""
+    def _asked(self, view: CardView, chosen: Action, *, guarded: bool) -> Content:
+        """The chosen action, and the keys that run it or withdraw the choice."""
+        yes, back = self._text(Scope.CONFIRM, "continue"), self._text(Scope.CONFIRM, "go-back")
+        if answer := ANSWERS.get(chosen.run):
+            asked, does = confirmation(view, answer), _does(answer)
+        elif chosen.run == ALIKE:
+            what = f"allow these {1 + len(view.alike)} calls of {view.request.tool}, each once?"
+            asked = Content.styled(visible_line(what), ASKED)
+            does = "allows them"
+        else:
+            asked, does = Content.styled(OPENING[chosen.run], ASKED), "opens it"
+        if chosen.run in ALLOWING and not self._is_read:
+            yes, does = "scroll to the end", "to allow it"
+        wait = f"{self._why_not} · " if self._why_not else "… " if guarded else ""
+        return Content("\n").join([asked, Content(f"{wait}{yes} {does} · {back} back")])
+
+    def _line_keys(self) -> Content:
+        """The answer that the card's line gives, and its keys."""
         enter, back = self._text(Scope.ASK, "continue"), self._text(Scope.ASK, "back")
-        if self._about is None:
-            return f"this call is no longer waiting · {back} shows the next one"
-        match writing:
-            case Writing.PATTERN:
-                does = f"allows all matching calls until the session ends · {enter} continues"
-            case Writing.EXTENT:
-                does = f"{enter} continues"
-            case Writing.REASON:
-                does = f"{enter} continues"
-        return f"{does} · {back} back"
+        if self._about is None or self._view is None:
+            return Content(f"this call is no longer waiting · {back} shows the next one")
+        answer = self._line_answer()
+        if isinstance(answer, str):
+            return Content(f"{answer} · {back} back")
+        keys = Content(f"{enter} {_does(answer)} · {back} back")
+        return Content("\n").join([confirmation(self._view, answer), keys])
 
     @property
     def _keymap(self) -> Keymap:
@@ -472,6 +555,10 @@ class ApprovalCard(Vertical, can_focus=True):
 
     def _text(self, scope: Scope, name: str) -> str:
         return self._keymap.text(scope, name)
+
+
+def _does(answer: Answer) -> str:
+    return "allows it" if answer.allow else "denies it"
 
 
 def _id(view: CardView | None) -> str | None:
@@ -490,6 +577,8 @@ def _why_not(view: CardView, action: str) -> str:
         return ANSWER_FIRST
     if tool == SAMPLE_MODEL and action == "edit":
         return UNCHANGEABLE
+    if action == ALIKE and not view.alike:
+        return NO_OTHER
     if action not in GRANTING:
         return ""
     if not view.is_grantable:
@@ -548,9 +637,11 @@ def key_table(
     elif tool == SAMPLE_MODEL:
         others = [each for each in others if each.run != "edit"]
     if not view.is_grantable:
-        allowing = [each for each in allowing if each.run in ("allow_once", "edit")]
+        allowing = [each for each in allowing if each.run == "allow_once"]
     elif not view.pattern:
         allowing = [each for each in allowing if each.run != "allow_like"]
+    if not view.alike:
+        allowing = [each for each in allowing if each.run != ALIKE]
     named = [_naming_pattern(each, view.pattern) for each in allowing]
     if not may_allow:
         paging = keymap.named(Scope.CARD, "scroll").keys[-1:]
@@ -558,9 +649,25 @@ def key_table(
         read_first = Content.styled(f"scroll to the end to allow{how}", "$text-warning")
         return Content("\n").join([read_first, *arranged(others)])
     rows = [*arranged(named), *arranged(others)]
-    if note := why_not or ("" if view.is_grantable else _once_only(view)):
+    if note := why_not or _note(view, keymap):
         rows.insert(0, Content.styled(note, "$text-warning"))
     return Content("\n").join(rows)
+
+
+def _note(view: CardView, keymap: Keymap) -> str:
+    """Say that only this call can be allowed, or which pattern would have covered the last ones."""
+    if not view.is_grantable:
+        return _once_only(view)
+    if view.before < OFTEN or not view.pattern:
+        return ""
+    key, pattern = keymap.text(Scope.CARD, "allow-pattern"), visible_line(view.pattern)
+    return f"you allowed {view.before} calls like this: {key} allows {pattern}, all of them"
+
+
+def _effects_of(view: CardView | None) -> list[tuple[str, object]]:
+    """The calls that one answer can allow, and their effects."""
+    alike = view.alike if view is not None else ()
+    return [(each.request.id, each.effects) for each in alike]
 
 
 def _naming_pattern(action: Action, pattern: str) -> Action:

@@ -1,8 +1,11 @@
 """Panels of waiting requests: one to answer them, one to read past ones."""
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from textual import on
@@ -59,6 +62,7 @@ class ApprovalPanel(Vertical):
         self._schema: Mapping[str, Any] | None = None
         self._clock = clock
         self._queue = CardQueue()
+        self._allowed: Counter[tuple[str, ...]] = Counter()
         self._state = RoomState()
         self._me = ""
         self._room_closed = False
@@ -113,15 +117,19 @@ class ApprovalPanel(Vertical):
     @on(ApprovalCard.Answered)
     def _answered(self, event: ApprovalCard.Answered) -> None:
         event.stop()
+        view = self.card.view
         if not self.answer(event.approval, event.answer):
             self.post_message(self.NotTaken())
+        elif view is not None and event.answer == Answer(allow=True):
+            self._allowed[view.kind] += 1
+            self._show()
 
     def answer(self, approval: str, answer: Answer) -> bool:
         """Answer a request and show the next one; False if the answer did not count."""
         if self._approvals is None or not self._approvals.answer(approval, answer):
             return False
         self._queue.answered(approval)
-        self._show()
+        self._show(by_person=True)
         self.post_message(self.Answered())
         return True
 
@@ -136,38 +144,54 @@ class ApprovalPanel(Vertical):
     def _stepped(self, event: ApprovalCard.Stepped) -> None:
         event.stop()
         self._queue.step(event.by)
-        self._show()
+        self._show(by_person=event.by_person)
 
-    def _show(self) -> None:
+    def _show(self, *, by_person: bool = False) -> None:
         view = self._view()
         had_one = self.card.view is not None
-        self.card.show(view, time.time())
+        self.card.show(view, time.time(), by_person=by_person)
         self.set_class(view is None, "-empty")
         if had_one and view is None:
             self.post_message(self.Emptied())
 
     def _view(self) -> CardView | None:
-        request = self._queue.current
+        request, approvals = self._queue.current, self._approvals
         if request is None:
             return None
-        thread, approvals = self._state.threads[request.message], self._approvals
         is_known = self._known == request.id and self._effects is not None
         if approvals is not None and not is_known:
             self._known = request.id
             self._effects = approvals.effects(request.id)
             self._schema = approvals.schema(request.id)
+        view = replace(self._view_of(request), effects=self._effects, schema=self._schema)
+        return replace(view, alike=self._alike(view), before=self._allowed[view.kind])
+
+    def _view_of(self, request: ToolApproval) -> CardView:
+        thread, approvals = self._state.threads[request.message], self._approvals
         return CardView(
             request,
             thread.author,
             thread.text,
             self._queue.position,
             len(self._queue),
-            self._effects,
-            self._schema,
-            self._behind(thread),
-            partial(approvals.is_covered, request.id) if approvals is not None else _unknown,
-            thread.said.text,
+            behind=self._behind(thread),
+            covers=partial(approvals.is_covered, request.id) if approvals else _unknown,
+            posted=thread.said.text,
         )
+
+    def _alike(self, view: CardView) -> tuple[CardView, ...]:
+        """The other calls of the same tool that one answer can allow, as all they do is known."""
+        approvals = self._approvals
+        if approvals is None or not view.can_be_listed:
+            return ()
+        others = (each for each in self._queue if each.id != view.request.id)
+        views = (
+            replace(self._view_of(each), effects=approvals.effects(each.id), schema=view.schema)
+            for each in others
+            if each.tool == view.request.tool
+        )
+        alike = (each for each in views if each.can_be_listed and each.maker == view.maker)
+        return tuple(islice(alike, MOST - 1))
 
     def _behind(self, thread: MessageThread) -> int:
         """Count the later messages of the same person that don't wait for a person themselves."""

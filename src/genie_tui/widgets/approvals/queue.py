@@ -1,6 +1,6 @@
 """The requests that wait, and which of them is on the card."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from genie_core.room.state.thread import ToolApproval
 
@@ -24,6 +24,9 @@ class CardQueue:
     def position(self) -> int:
         """Number of the one in view, from 1; 0 if nothing waits."""
         return self._index + 1 if self._waiting else 0
+
+    def __iter__(self) -> Iterator[ToolApproval]:
+        return iter(self._waiting)
 
     def __len__(self) -> int:
         return len(self._waiting)

@@ -9,30 +9,44 @@ from genie_tui.screens.dialogs.confirm import ConfirmScreen
 class Host(App[None]):
     """Asks and keeps the answer."""
 
-    def __init__(self, *, read_first: bool = False) -> None:
+    def __init__(self, *, read_first: bool = False, by_itself: bool = False) -> None:
         super().__init__()
         self.clock = HandClock()
-        self.read_first = read_first
+        self.options = {"read_first": read_first, "by_itself": by_itself}
         self.answers: list[bool | None] = []
 
     def on_mount(self) -> None:
         text = Content("\n".join(f"line [{number}]" for number in range(100)))
-        question = ConfirmScreen(
-            "Send [this]?", text, "send", self.clock, read_first=self.read_first
-        )
+        question = ConfirmScreen("Send [this]?", text, "send", self.clock, **self.options)
         _ = self.push_screen(question, self.note)
 
     def note(self, answer: bool | None) -> None:
         self.answers.append(answer)
 
 
-async def test_enter_counts_once_the_keyboard_rested() -> None:
+async def test_enter_counts_immediately() -> None:
     app = Host()
     async with app.run_test() as pilot:
-        await pilot.press("enter", "y", "enter", "space")
-        assert app.answers == []
-        app.clock.rest()
+        app.clock.rest(0.1)
         await pilot.press("enter")
+        await until(pilot, lambda: app.answers == [True])
+
+
+async def test_keys_in_one_write_agree_to_nothing() -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+        app.clock.rest(0.1)
+        await pilot.press("y", "enter", "space", "enter")
+        await pilot.pause(0.1)
+        assert app.answers == []
+
+
+async def test_enter_counts_after_rest_if_opened_by_itself() -> None:
+    app = Host(by_itself=True)
+    async with app.run_test() as pilot:
+        for _ in range(3):
+            app.clock.rest(0.9)
+            await pilot.press("enter")
         assert app.answers == []
         app.clock.rest()
         await pilot.press("enter")
@@ -44,10 +58,15 @@ async def test_typing_withdraws_the_question() -> None:
     async with app.run_test() as pilot:
         app.clock.rest()
         await pilot.press(*"sales")
-        app.clock.rest()
-        await pilot.press("enter")
-        await pilot.pause()
+        for _ in range(2):
+            app.clock.rest(0.5)
+            await pilot.press("enter")
+        await pilot.pause(0.1)
         assert app.answers == []
+        for _ in range(2):  # the first one asks again
+            app.clock.rest()
+            await pilot.press("enter")
+        await until(pilot, lambda: app.answers == [True])
 
 
 async def test_escape_always_goes_back() -> None:

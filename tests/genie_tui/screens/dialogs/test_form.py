@@ -49,7 +49,7 @@ def ask_form(joined: ScriptedJoinedRoom) -> str:
 
 async def open_form(screen: RoomScreen, pilot: Pilot[Any], clock: HandClock) -> FormScreen:
     await go_to_card(screen, pilot, clock)
-    await pilot.press("e")
+    await answer(pilot, clock, "e")
     await until(pilot, lambda: isinstance(pilot.app.screen, FormScreen))
     form = pilot.app.screen
     assert isinstance(form, FormScreen)
@@ -160,7 +160,7 @@ async def test_an_address_is_opened_only_after_agreeing(
     async with in_room(joined, (80, 32), clock) as (screen, pilot):
         card = await go_to_card(screen, pilot, clock)
         assert "https://pay.example/1" in str(card.query_one("#card-effect", Static).render())
-        await pilot.press("e")
+        await answer(pilot, clock, "e")
         await until(pilot, lambda: isinstance(pilot.app.screen, ConfirmScreen))
         assert opened == []
         clock.rest()

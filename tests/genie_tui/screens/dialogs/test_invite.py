@@ -16,9 +16,9 @@ from genie_core.room.protocol.address import Address
 from genie_core.room.security.invite import Invite, write_invite
 from genie_core.text.format import clock_time
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
-from genie_tui.screens.dialogs.dialog import DialogKeys
 from genie_tui.screens.dialogs.invite import InviteScreen, Terms, renewed
 from genie_tui.widgets.composer.composer import Composer
+from genie_tui.widgets.keys_line import KeyText
 
 TEXT = write_invite(
     Invite(
@@ -141,7 +141,7 @@ async def test_without_an_open_invite_it_says_so(joined: ScriptedJoinedRoom) -> 
         assert "There is no invite" in shown(screen, "#invite-string")
         assert "genie-tui join :7654" in shown(screen, "#invite-string")
         clock.rest()
-        keys = screen.query_one(DialogKeys)
+        keys = screen.query_one(KeyText)
         await until(pilot, lambda: str(keys.render()) == "esc back")
         assert pilot.app.clipboard == ""
 

@@ -1,18 +1,17 @@
 import pytest
-from tests.genie_tui.scripted_room import HandClock, until
+from tests.genie_tui.scripted_room import until
 from textual.widgets import Static
 
+from genie_tui.commands.keymap import KeyedApp
 from genie_tui.exit_report import UnsavedInput, UnsentText
-from genie_tui.screens.dialogs.dialog import GuardedApp
 from genie_tui.screens.dialogs.unsaved import Rescue, UnsavedScreen
 
 
-class Host(GuardedApp[None]):
+class Host(KeyedApp[None]):
     """Asks and keeps the answers."""
 
     def __init__(self, *, can_stay: bool) -> None:
-        self.hand = HandClock()
-        super().__init__(self.hand)
+        super().__init__()
         self.can_stay = can_stay
         self.answers: list[Rescue | None] = []
 
@@ -29,7 +28,6 @@ class Host(GuardedApp[None]):
 async def test_a_key_says_what_becomes_of_it(key: str, rescue: Rescue) -> None:
     app = Host(can_stay=True)
     async with app.run_test() as pilot:
-        app.hand.rest()
         await pilot.press(key)
         await until(pilot, lambda: app.answers == [rescue])
 
@@ -38,7 +36,6 @@ async def test_a_key_says_what_becomes_of_it(key: str, rescue: Rescue) -> None:
 async def test_all_of_it_can_be_read_and_other_keys_end_nothing(*, can_stay: bool) -> None:
     app = Host(can_stay=can_stay)
     async with app.run_test(size=(60, 16)) as pilot:
-        app.hand.rest()
         screen = app.screen
         told = "\n".join(str(each.visual) for each in screen.query(Static))
         assert "60 unsent messages and your draft" in told
@@ -52,7 +49,6 @@ async def test_all_of_it_can_be_read_and_other_keys_end_nothing(*, can_stay: boo
         await pilot.press("down", "down")
         await until(pilot, lambda: screen.query_one("#unsaved-scroll").scroll_y > 0)
         for key in ("x", "enter", "space", *(() if can_stay else ("escape",))):
-            app.hand.rest()
             await pilot.press(key)
         assert app.screen is screen
         assert app.answers == []

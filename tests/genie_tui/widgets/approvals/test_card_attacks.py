@@ -15,12 +15,10 @@ from genie_core.room.client.model import Answer
 from genie_core.room.engine.tool_effects import ToolEffect, ToolEffects
 from genie_core.room.protocol.events import ApprovalRequested, DecisionMade
 from genie_tui.screens.room import RoomScreen
-from genie_tui.widgets.approvals import card as approval_card
 from genie_tui.widgets.approvals.call_text import arguments_content, diff_content
 from genie_tui.widgets.approvals.card import ApprovalCard
 
 SMALL, USUAL, WIDE, HUGE = (60, 16), (80, 24), (120, 36), (200, 60)
-SENTENCES = ["and sales were up", "so what", "let me look at it", "well yes", "two of them"]
 
 
 async def go_to_card(screen: RoomScreen, pilot: Pilot[Any], clock: HandClock) -> None:
@@ -64,10 +62,12 @@ async def test_a_long_change_is_not_allowed_from_its_first_screen(
     approval = ask_to_write(joined, 1_500)
     async with in_room(joined, size, clock) as (screen, pilot):
         await go_to_card(screen, pilot, clock)
-        for key in "aslwt":
-            await press_alone(pilot, clock, key)
+        for key in "aswt":
+            await answer(pilot, clock, key)
+            await pilot.pause(2 * SHORTLY)
+            assert not shows(screen, "enter allows it")
+            await pilot.press("escape")
         assert joined.answers == []
-        assert not shows(screen, "allows it")
         await until(pilot, lambda: "scroll to the end" in text_of(screen, "#card-keys"))
         card(screen).query_one("#card-scroll").scroll_end(animate=False)
         await until(pilot, lambda: "same call" in text_of(screen, "#card-keys"))
@@ -123,42 +123,18 @@ def test_no_gap_hides_the_rest_of_a_line(blank: str) -> None:
     assert f"+{indented}" in diff_content(f"--- a\n+++ a\n+{indented}").plain
 
 
-@pytest.mark.parametrize(
-    ("sentence", "gap"),
-    [(SENTENCES[0], 0.2), (SENTENCES[0], 0.35), *((s, 0.11) for s in SENTENCES)],
-)
-async def test_a_sentence_that_begins_with_a_key_of_the_card_allows_nothing(
-    joined: ScriptedJoinedRoom, sentence: str, gap: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(approval_card, "ALONE", 60.0)  # however slow the machine is
-    clock = HandClock()
-    ask_to_run(joined, "git log")
-    async with in_room(joined, WIDE, clock) as (screen, pilot):
-        await go_to_card(screen, pilot, clock)
-        for character in sentence:
-            await pilot.press("space" if character == " " else character)
-            clock.rest(gap)
-        await pilot.press("enter")
-        await pilot.pause()
-        card(screen)._guard.release()
-        assert joined.answers == []
-
-
-async def test_every_key_held_down_allows_nothing(
-    joined: ScriptedJoinedRoom, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(approval_card, "ALONE", 60.0)
+async def test_every_key_held_down_allows_nothing(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
     ask_to_run(joined, "git log")
     joined.ask("one")
     async with in_room(joined, USUAL, clock) as (screen, pilot):
         await go_to_card(screen, pilot, clock)
         for key in [*string.ascii_letters, "enter", "space", *string.digits]:
-            if key in "trlev":  # these open a line or a dialog; the test above types there
-                continue
             for _ in range(2):
                 await pilot.press(key)
                 clock.rest(0.03)
+            if not card(screen).has_focus:
+                await go_to_card(screen, pilot, clock)
         await pilot.press("escape")
         await pilot.pause()
         assert joined.answers == []
@@ -223,23 +199,25 @@ async def test_a_pattern_is_edited_before_it_counts(joined: ScriptedJoinedRoom) 
     approval = ask_to_run(joined, "git log -3")
     async with in_room(joined, USUAL, clock) as (screen, pilot):
         await go_to_card(screen, pilot, clock)
-        await pilot.press("l")
+        await answer(pilot, clock, "l")
         line = screen.query_one("#card-reason")
         await until(pilot, lambda: line.has_focus and line.value == "git log*")  # type: ignore[attr-defined] # an Input
+        await pilot.press("enter", "enter")  # it is held down
         await pilot.press("ctrl+u", "enter")
         await until(pilot, lambda: "type a pattern" in text_of(screen, "#card-keys"))
-        await pilot.press(*"rm *", "enter")
+        await pilot.press(*"rm *")
         await until(pilot, lambda: "rm * does not match" in text_of(screen, "#card-keys"))
+        await press_alone(pilot, clock, "enter")
         assert joined.answers == []
-        await pilot.press("ctrl+u", *"git log", "enter")
+        await pilot.press("ctrl+u", *"git log")
         await until(
             pilot,
             lambda: "run_command (git log) for your messages" in text_of(screen, "#card-keys"),
         )
-        assert joined.answers == []
         clock.rest()
-        await press_alone(pilot, clock, "enter")
-        assert joined.answers == [(approval, Answer(allow=True, scope="session", covers="git log"))]
+        await pilot.press("enter")
+        expected = [(approval, Answer(allow=True, scope="session", covers="git log"))]
+        await until(pilot, lambda: joined.answers == expected)
 
 
 async def test_effects_that_become_known_are_shown_before_a_key_counts(
@@ -256,11 +234,13 @@ async def test_effects_that_become_known_are_shown_before_a_key_counts(
         assert "one\n" not in text_of(screen, "#card-effect")
         diff = "--- a.txt\n+++ a.txt\n@@ -1 +1 @@\n" + "+one\n" * 200
         joined.effects["p"] = ToolEffects((ToolEffect("write", "a.txt"),), diff=diff)
-        card(screen).post_message(ApprovalCard.Stepped(0))
+        card(screen).post_message(ApprovalCard.Stepped(0, by_person=False))
         await until(pilot, lambda: "+one" in text_of(screen, "#card-effect"))
-        await press_alone(pilot, clock, "a")
-        assert joined.answers == []
+        clock.rest()
         await until(pilot, lambda: "scroll to the end" in text_of(screen, "#card-keys"))
+        await press_alone(pilot, clock, "a")
+        await press_alone(pilot, clock, "enter")
+        assert joined.answers == []
 
 
 async def test_a_call_that_is_always_asked_about_offers_no_further_permission(
@@ -353,6 +333,8 @@ async def test_keys_that_were_typed_for_the_shell_answer_nothing(
         clock.rest(60)
         pilot.app.app_resume_signal.publish(pilot.app)
         await press_alone(pilot, clock, "d")
+        await press_alone(pilot, clock, "enter")
         assert joined.answers == []
+        await go_to_card(screen, pilot, clock)
         await answer(pilot, clock, "d")
         await until(pilot, lambda: joined.answers)

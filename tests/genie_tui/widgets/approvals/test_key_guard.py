@@ -6,95 +6,117 @@ from tests.genie_tui.scripted_room import HandClock, until
 from textual import events
 from textual.app import App, ComposeResult
 
-from genie_tui.widgets.approvals.key_guard import QUIET, KeyGuard, age_of
+from genie_tui.commands.keymap import age_of
+from genie_tui.widgets.approvals.key_guard import LOOK, QUIET, KeyGuard, Outcome, Use
 
 
-def guard() -> tuple[KeyGuard[None], HandClock]:
+def guard(*, awake: bool = False) -> tuple[KeyGuard[str], HandClock]:
     clock = HandClock()
-    return KeyGuard[None](clock), clock
+    keys = KeyGuard[str](clock)
+    keys.arm(clock() if awake else None)
+    return keys, clock
 
 
-def test_refuses_a_key_at_once() -> None:
-    keys, _ = guard()
-    assert not keys.admit()
+def test_letter_counts_immediately_on_opened_request() -> None:
+    keys, _ = guard(awake=True)
+    assert keys.press(Use.CHOOSES, "a") is Outcome.CHOSEN
 
 
-def test_admits_after_the_keyboard_rested() -> None:
+def test_letter_is_text_while_asleep() -> None:
+    keys, clock = guard()
+    clock.rest(QUIET * 0.9)
+    assert keys.press(Use.CHOOSES, "a") is Outcome.TEXT
+    assert keys.take_typed() == "a"
+
+
+def test_letter_counts_after_rest() -> None:
     keys, clock = guard()
     clock.rest(QUIET)
     assert keys.remaining() == 0
-    assert keys.admit()
-
-
-def test_every_refused_key_begins_the_rest_anew() -> None:
-    keys, clock = guard()
-    for _ in range(3):
-        clock.rest(QUIET * 0.9)
-        assert not keys.admit()
-    assert keys.remaining() > 0
+    assert keys.press(Use.CHOOSES, "a") is Outcome.CHOSEN
 
 
 @pytest.mark.parametrize("gap", [0.03, 0.11, 0.2, 0.9])
-def test_never_opens_while_keys_keep_coming(gap: float) -> None:
+def test_stays_asleep_while_keys_come(gap: float) -> None:
     keys, clock = guard()
     for _ in range(1_000):
         clock.rest(gap)
-        assert not keys.admit()
+        assert keys.press(Use.CHOOSES, "a") is Outcome.TEXT
     clock.rest(QUIET)
-    assert keys.admit()
+    assert keys.press(Use.CHOOSES, "a") is Outcome.CHOSEN
 
 
-def test_every_key_that_counts_begins_the_rest_anew() -> None:
-    keys, clock = guard()
-    clock.rest(QUIET)
-    assert keys.admit()
+def test_text_puts_opened_request_to_sleep() -> None:
+    keys, clock = guard(awake=True)
+    keys.press(Use.NONE, "y")
     clock.rest(QUIET * 0.9)
-    assert not keys.admit()
+    assert keys.press(Use.CHOOSES, "a") is Outcome.TEXT
 
 
-def test_armed_it_refuses_a_key_after_any_rest() -> None:
-    keys, clock = guard()
-    clock.rest(QUIET)
-    keys.arm()
-    assert not keys.admit()
+def test_enter_counts_once_request_was_seen() -> None:
+    keys, clock = guard(awake=True)
+    clock.rest(0.1)
+    keys.ask("really?")
+    clock.rest(LOOK / 2)
+    assert keys.press(Use.CONFIRMS) is Outcome.TOO_SOON
+    clock.rest(LOOK)
+    assert keys.press(Use.CONFIRMS) is Outcome.CONFIRMED
 
 
-def test_a_key_that_waited_in_a_queue_counts_from_when_it_was_pressed() -> None:
+def test_drawing_later_extends_the_look() -> None:
+    keys, clock = guard(awake=True)
+    clock.rest(LOOK)
+    keys.stand()
+    keys.ask("really?")
+    clock.rest(LOOK / 2)
+    assert keys.press(Use.CONFIRMS) is Outcome.TOO_SOON
+
+
+def test_key_from_before_the_request_is_text() -> None:
+    keys, clock = guard(awake=True)
+    clock.rest(10)
+    keys.arm(clock())
+    clock.rest(0.1)
+    assert keys.press(Use.CHOOSES, "a", age=5) is Outcome.TEXT
+
+
+def test_key_counts_from_when_it_was_pressed() -> None:
     keys, clock = guard()
     clock.rest(10)
-    assert not keys.admit(age=9.9)
+    assert keys.press(Use.CHOOSES, "a", age=9.9) is Outcome.TEXT
 
 
-def test_how_old_a_key_is_follows_from_when_it_came() -> None:
+def test_scrolling_keeps_the_question() -> None:
+    keys, clock = guard(awake=True)
+    keys.ask("really?")
+    clock.rest()
+    assert keys.press(Use.LOOKS) is Outcome.LOOKED
+    clock.rest()
+    assert keys.press(Use.CONFIRMS) is Outcome.CONFIRMED
+
+
+def test_age_is_the_time_since_the_key_came() -> None:
     key = events.Key("a", "a")
     key.time -= 100
     assert 100 <= age_of(key) < 200
 
 
-def test_a_key_older_than_the_arming_is_refused() -> None:
-    keys, clock = guard()
-    clock.rest(10)
-    keys.arm()
-    clock.rest(0.1)
-    assert not keys.admit(age=5)
-
-
 @given(st.lists(st.floats(0.0, QUIET * 0.99), max_size=60))
-def test_never_opens_without_rest(gaps: list[float]) -> None:
+def test_never_wakes_without_rest(gaps: list[float]) -> None:
     keys, clock = guard()
     for gap in gaps:
         clock.rest(gap)
-        assert not keys.admit()
+        assert keys.press(Use.CHOOSES, "a") is Outcome.TEXT
 
 
 @given(st.lists(st.floats(0.0, 3.0), max_size=30), st.floats(QUIET + 0.001, 60.0))
-def test_always_opens_after_rest(gaps: list[float], rest: float) -> None:
+def test_always_wakes_after_rest(gaps: list[float], rest: float) -> None:
     keys, clock = guard()
     for gap in gaps:
         clock.rest(gap)
-        keys.admit()
+        keys.press(Use.NONE, "y")
     clock.rest(rest)
-    assert keys.admit()
+    assert keys.press(Use.CHOOSES, "a") is Outcome.CHOSEN
 
 
 class Host(App[None]):
@@ -104,7 +126,7 @@ class Host(App[None]):
         yield Keyboard()
 
 
-async def test_a_key_that_stands_alone_is_acted_on() -> None:
+async def test_key_that_stands_alone_is_acted_on() -> None:
     async with Host().run_test() as pilot:
         keyboard = pilot.app.query_one(Keyboard)
         keyboard.focus()
@@ -130,7 +152,7 @@ async def test_no_key_of_a_burst_is_acted_on(burst: str) -> None:
         assert keyboard.keys == ["d"]
 
 
-async def test_a_key_is_acted_on_though_the_app_was_busy_until_the_next_came() -> None:
+async def test_busy_app_acts_on_key_before_the_next() -> None:
     async with Host().run_test() as pilot:
         keyboard = pilot.app.query_one(Keyboard)
         keyboard.focus()

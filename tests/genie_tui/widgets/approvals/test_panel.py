@@ -1,12 +1,22 @@
+from typing import Any
+
 import pytest
 from tests.genie_tui.command_keys import CommandKeysApp
-from tests.genie_tui.room_parts import card, text_of
-from tests.genie_tui.scripted_room import ScriptedApprovals, ScriptedJoinedRoom, in_room, until
+from tests.genie_tui.room_parts import answer, card, text_of
+from tests.genie_tui.scripted_room import (
+    HandClock,
+    ScriptedApprovals,
+    ScriptedJoinedRoom,
+    in_room,
+    until,
+)
 from tests.genie_tui.widgets.room_log import RoomLog
 from textual.app import App, ComposeResult
+from textual.pilot import Pilot
 from textual.widgets import Static
 
 from genie_core.room.client.model import Answer
+from genie_core.room.engine.tool_effects import ToolEffect, ToolEffects
 from genie_core.room.protocol.events import (
     ApprovalRequested,
     ApprovalResolved,
@@ -16,6 +26,7 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.state.room_state import RoomState
 from genie_tui.screens.dialogs.full_view import call_text
+from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.approvals.panel import MOST, NOTHING_THEN, ApprovalPanel, PastApprovals
 
 
@@ -117,3 +128,88 @@ async def test_what_the_agent_got_is_quoted_beside_what_was_posted(
         joined.feed(MessageDeleted(message), by="bob")
         deleted = "“please list the files” (deleted since)"
         await until(pilot, lambda: deleted in text_of(screen, "#card-why"))
+
+
+def reading(joined: ScriptedJoinedRoom, path: str, tool: str = "read_file") -> str:
+    approval = joined.ask(tool, path=path)
+    effects = (ToolEffect("read", path),)
+    joined.effects[approval] = ToolEffects(effects, pattern="docs/*")
+    return approval
+
+
+async def go_to_card(screen: RoomScreen, pilot: Pilot[Any], clock: HandClock) -> None:
+    await pilot.press("ctrl+g")
+    await until(pilot, lambda: card(screen).has_focus)
+    await pilot.pause()
+    clock.rest()
+
+
+async def test_calls_alike_are_allowed_together(joined: ScriptedJoinedRoom) -> None:
+    clock = HandClock()
+    calls = [reading(joined, f"docs/{number}") for number in range(3)]
+    other = reading(joined, "docs/3", "move_file")
+    async with in_room(joined, clock=clock) as (screen, pilot):
+        await go_to_card(screen, pilot, clock)
+        await pilot.press("A")
+        shown = "allow these 3 calls of read_file, each once?"
+        await until(pilot, lambda: shown in text_of(screen, "#card-keys"))
+        await until(pilot, lambda: "allows them" in text_of(screen, "#card-keys"))
+        effects = text_of(screen, "#card-effect")
+        assert all(f"docs/{number}" in effects for number in range(3))
+        assert "docs/3" not in effects
+        clock.rest()
+        await pilot.press("enter")
+        await until(pilot, lambda: len(joined.answers) == 3)
+        assert joined.answers == [(each, Answer(allow=True)) for each in calls]
+        await until(pilot, lambda: (view := card(screen).view) and view.request.id == other)
+
+
+async def test_list_of_calls_goes_with_the_question(joined: ScriptedJoinedRoom) -> None:
+    clock = HandClock()
+    first, second = (reading(joined, f"docs/{number}") for number in range(2))
+    async with in_room(joined, clock=clock) as (screen, pilot):
+        await go_to_card(screen, pilot, clock)
+        await pilot.press("A")
+        await until(pilot, lambda: "docs/1" in text_of(screen, "#card-effect"))
+        message = joined.state.calls[second].message
+        joined.feed(ApprovalResolved(message, second, "denied"))
+        await until(pilot, lambda: "docs/1" not in text_of(screen, "#card-effect"))
+        clock.rest()
+        await pilot.press("enter")
+        await pilot.pause(0.1)
+        assert joined.answers == []
+        assert first in joined.state.open
+
+
+async def test_long_list_of_calls_is_read_first(joined: ScriptedJoinedRoom) -> None:
+    clock = HandClock()
+    for number in range(19):
+        reading(joined, f"docs/{number}")
+    async with in_room(joined, (60, 20), clock) as (screen, pilot):
+        await go_to_card(screen, pilot, clock)
+        await pilot.press("A")
+        await until(pilot, lambda: "scroll to the end to allow it" in text_of(screen, "#card-keys"))
+        clock.rest()
+        await pilot.press("enter")
+        await pilot.pause(0.1)
+        assert joined.answers == []
+        card(screen).query_one("#card-scroll").scroll_end(animate=False)
+        await until(pilot, lambda: "allows them" in text_of(screen, "#card-keys"))
+        clock.rest()
+        await pilot.press("enter")
+        await until(pilot, lambda: len(joined.answers) == 19)
+
+
+async def test_third_call_of_a_kind_offers_its_pattern(joined: ScriptedJoinedRoom) -> None:
+    clock = HandClock()
+    for number in range(3):
+        reading(joined, f"docs/{number}")
+    async with in_room(joined, clock=clock) as (screen, pilot):
+        await go_to_card(screen, pilot, clock)
+        for _ in range(2):
+            assert "calls like this" not in text_of(screen, "#card-keys")
+            await answer(pilot, clock, "a")
+            await pilot.pause(0.1)
+            clock.rest()
+        note = "you allowed 2 calls like this: l allows docs/*, all of them"
+        await until(pilot, lambda: note in text_of(screen, "#card-keys"))
