@@ -26,7 +26,7 @@ from genie_core.assistant.what_if.report import WhatIfReport
 from genie_core.room.discovery import service_record as announcement
 from genie_core.room.discovery.service_record import Announcement, write_announcement
 from genie_core.room.engine.private_arguments import PrivateArguments
-from genie_core.room.participant.presence import PASSES_NAME
+from genie_core.room.participant.presence import TOKENS_NAME
 from genie_core.room.protocol import frames as frame
 from genie_core.room.protocol.address import Address
 from genie_core.room.protocol.codec import encode
@@ -159,7 +159,7 @@ def constants() -> dict[str, Any]:
         ],
         "names": [
             *(BLOBS_NAME, SESSION_NAME, index.INDEX_NAME, LABELS_NAME, LOCK_NAME, ENGINE_NAME),
-            *(LOG_NAME, METADATA_NAME, WITHHELD_NAME, PASSES_NAME, VIEW_NAME, REPORTS_NAME),
+            *(LOG_NAME, METADATA_NAME, WITHHELD_NAME, TOKENS_NAME, VIEW_NAME, REPORTS_NAME),
         ],
     }
 

@@ -16,7 +16,7 @@ from tests.docs.sample_log import sample_lines
 from tests.genie_core.room.founded import founded
 
 from genie_core.room.commands.table import COMMANDS
-from genie_core.room.participant.presence import PASSES_NAME
+from genie_core.room.participant.presence import TOKENS_NAME
 from genie_core.room.protocol.events import MessageEdited, ReactionChanged, RecoveredEvent
 from genie_core.room.protocol.limits import Limits
 from genie_core.sessions.log.format import encode_line
@@ -86,7 +86,7 @@ def test_the_files_of_the_table_are_those_of_the_program() -> None:
     places = Locations(Path("/c"), Path("/d"), Path("/l"))
     for path in (places.keys / "NAME.key", places.certificate, places.sessions / "ID/"):
         assert f"`{path.relative_to(places.data)}" in PAGE
-    for name in (PASSES_NAME, WITHHELD_NAME, f"{BLOBS_NAME}/"):
+    for name in (TOKENS_NAME, WITHHELD_NAME, f"{BLOBS_NAME}/"):
         assert f"`…/{name}`" in PAGE
 
 

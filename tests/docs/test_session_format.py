@@ -16,7 +16,7 @@ from tests.docs.pages import DOCS, one_line, rows
 from tests.docs.sample_log import sample_lines
 from tests.genie_core.sessions.log_content import read_lines
 
-from genie_core.room.participant.presence import PASSES_NAME
+from genie_core.room.participant.presence import TOKENS_NAME
 from genie_core.room.protocol.events import AnyBody, Body, Event
 from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.catalog import Catalog
@@ -162,7 +162,7 @@ def test_the_files_are_called_so() -> None:
             VIEW_NAME,
             "whatif",
             WITHHELD_NAME,
-            PASSES_NAME,
+            TOKENS_NAME,
             ENGINE_NAME,
             CHANGES_NAME,
             LOCK_NAME,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from genie_core.room.participant.presence import PASSES_NAME
+from genie_core.room.participant.presence import TOKENS_NAME
 from genie_core.sessions.catalog import STAGING
 from genie_core.sessions.lock import LOCK_NAME
 from genie_core.sessions.log.index import INDEX_NAME
@@ -59,7 +59,7 @@ def session_files(folder: Path) -> list[Path]:
 
 def is_private(path: Path) -> bool:
     """Whether a session's file belongs into the encrypted part: the secrets of invites."""
-    return path.name == PASSES_NAME
+    return path.name == TOKENS_NAME
 
 
 def place_of(name: str, locations: Locations) -> Path | None:

@@ -6,7 +6,7 @@ from typing import Final, TextIO
 
 from genie_core.errors import GenieError
 from genie_core.room.discovery.interfaces import reachable_hosts
-from genie_core.room.participant.presence import PASSES_NAME, InviteTokenFile
+from genie_core.room.participant.presence import TOKENS_NAME, InviteTokenFile
 from genie_core.room.protocol.address import LOOPBACK, Address, parse_address
 from genie_core.room.security.certificate import Certificate, load_certificate
 from genie_core.room.security.founding import hash_in
@@ -59,7 +59,7 @@ def invite_of(saved: SavedSession, certificate: Certificate, now: float) -> Invi
         NoInvite: the room never took invites, or its tokens have ended.
     """
     record = saved.metadata
-    current = InviteTokenFile(saved.folder / PASSES_NAME).load().newest(now)
+    current = InviteTokenFile(saved.folder / TOKENS_NAME).load().newest(now)
     if current is None or record.kind != "hosted" or record.pin != certificate.pin:
         raise NoInvite(record.title)
     places = tuple(map(parse_address, record.addresses)) or _own_places(record.address)

@@ -68,7 +68,7 @@ origins = st.sampled_from(
     [("", None), (LOOPBACK, PIN), (LOOPBACK, ""), (LAN, PIN), ("10.0.0.9", PIN)]
 )
 tricks = st.sampled_from(["honest", "honest", "honest", "relayed", "forged", "stale", "renamed"])
-passes = st.sampled_from(["", "many", "single", "host", "reader", "ended", "wrong", "unknown"])
+tokens = st.sampled_from(["", "many", "single", "host", "reader", "ended", "wrong", "unknown"])
 VALID: Final = ("many", "single", "host", "reader")
 
 
@@ -79,12 +79,12 @@ class Crowd(RuleBasedStateMachine):
     def open(self, ask: bool, again: bool) -> None:
         self.now = 1000.0
         self.strangers = 0
-        self.passes = InviteTokens()
+        self.tokens = InviteTokens()
         self.tickets: dict[str, InviteSecret] = {}
         self.proofs: list[Prove] = [Prove(b"")]
         self.written: list[Event] = []
         self.witness = Witness("hana", identity("hana").key, ask, {})
-        self._issue(self.passes.issue(0.0, lifetime=10.0))
+        self._issue(self.tokens.issue(0.0, lifetime=10.0))
         self.witness.files.add(nonsense.KNOWN)
         self._open("hana")
         self._arrive(1, (LOOPBACK, PIN), "alice", engine=True)
@@ -96,9 +96,9 @@ class Crowd(RuleBasedStateMachine):
 
     def _issue(self, ended: InviteToken) -> None:
         """Issue the host's invites, beside one that has ended."""
-        many, single = self.passes.issue(0.0), self.passes.issue(0.0, uses=1)
+        many, single = self.tokens.issue(0.0), self.tokens.issue(0.0, uses=1)
         given: tuple[Role, ...] = ("host", "observer")
-        host, reader = (self.passes.issue(0.0, role=role) for role in given)
+        host, reader = (self.tokens.issue(0.0, role=role) for role in given)
         self.tickets = {
             "many": InviteSecret(many.id, many.secret),
             "single": InviteSecret(single.id, single.secret),
@@ -120,7 +120,7 @@ class Crowd(RuleBasedStateMachine):
                 "Standup",
                 host,
                 key=identity(host).key,
-                passes=self.passes,
+                tokens=self.tokens,
                 ask=self.witness.ask,
                 limits=LIMITS,
             ),
@@ -219,7 +219,7 @@ class Crowd(RuleBasedStateMachine):
         device=st.sampled_from(["d1", "d2", "d3"]),
         owner=st.none() | nonsense.people,
         trick=tricks,
-        ticket=passes,
+        ticket=tokens,
         behind=st.integers(-2, 5),
     )
     def arrive(
@@ -256,7 +256,7 @@ class Crowd(RuleBasedStateMachine):
                 self._swap(index, "", None)
         self._arrive(CROWD - 1, origin, name, owner=thief, ticket="many")
 
-    @rule(trick=tricks, ticket=passes, origin=origins)
+    @rule(trick=tricks, ticket=tokens, origin=origins)
     def sneak_in(self, trick: str, ticket: str, origin: tuple[str, str | None]) -> None:
         """Come in as somebody who never was here."""
         self.strangers += 1

@@ -11,7 +11,7 @@ from typing import Final
 from genie_core.room.open.files import blobs_of
 from genie_core.room.open.saved_room import NotYours, make_own, open_held
 from genie_core.room.participant.presence import (
-    PASSES_NAME,
+    TOKENS_NAME,
     HostPresence,
     InviteTokenFile,
     PresenceConfig,
@@ -53,7 +53,7 @@ ANOTHER_KEY: Final = (
 )
 
 ROOM: Final = "room."
-PASSES: Final = "passes."
+PASSES: Final = "tokens."
 """Prefixes of keys of documents; the name of a room's folder follows."""
 
 MEMBERSHIP: Final = (MemberJoined, MemberLeft, MemberModerated)
@@ -95,14 +95,14 @@ class ServedRoom:
         self,
         saved: SavedSession,
         server: RoomServer,
-        passes: InviteTokens,
+        tokens: InviteTokens,
         presence: HostPresence,
         opened: OpenedLog,
         resources: AsyncExitStack,
     ) -> None:
         self.saved = saved
         self.server = server
-        self.passes = passes
+        self.tokens = tokens
         self.presence = presence
         self.problems = tuple(opened.problems)
         self._log = opened.log
@@ -121,7 +121,7 @@ class ServedRoom:
             log, opened = await _open_log(saved, host, resources)
             file = await _open_passes(saved, host.store)
             resources.push_async_callback(file.aclose)
-            passes = await asyncio.to_thread(file.load)
+            tokens = await asyncio.to_thread(file.load)
             try:
                 copied, founding = await asyncio.to_thread(
                     make_own, saved, opened, host.name, host.identity
@@ -147,7 +147,7 @@ class ServedRoom:
                 record.title,
                 host.name,
                 host.identity,
-                passes=passes,
+                tokens=tokens,
                 ask=host.config.ask,
                 trusts_loopback=False,
                 base=opened.base.room(),
@@ -165,7 +165,7 @@ class ServedRoom:
                 append,
                 setup,
                 certificate=host.certificate,
-                keep_passes=file.save,
+                keep_tokens=file.save,
                 files=files,
                 clock=host.clock,
                 turn=host.turn,
@@ -175,12 +175,12 @@ class ServedRoom:
             await server.start()
             resources.callback(share.disconnect)
             share.connect(server.fill)
-            presence = _presence(record, host, passes, file, server.settle)
+            presence = _presence(record, host, tokens, file, server.settle)
             presence.state(hosts)
             if host.config.announce:
                 await resources.enter_async_context(presence.announced())
             await asyncio.to_thread(_note_hosting, saved, host, presence)
-            return cls(saved, server, passes, presence, opened, resources.pop_all())
+            return cls(saved, server, tokens, presence, opened, resources.pop_all())
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -240,7 +240,7 @@ class ServedRoom:
 def _presence(
     record: SessionMetadata,
     host: RoomHost,
-    passes: InviteTokens,
+    tokens: InviteTokens,
     file: InviteTokenFile,
     settle: Callable[[HostRecord], None],
 ) -> HostPresence:
@@ -252,7 +252,7 @@ def _presence(
         trusts_loopback=False,
         addresses=host.addresses,
     )
-    return HostPresence(host.identity, host.certificate, config, passes, file, settle, host.clock)
+    return HostPresence(host.identity, host.certificate, config, tokens, file, settle, host.clock)
 
 
 def ids_of(record: SessionMetadata) -> tuple[str, ...]:
@@ -297,7 +297,7 @@ async def _open_log(
 
 async def _open_passes(saved: SavedSession, store: SharedStore | None) -> InviteTokenFile:
     """Open the file of invites, as the store has it if there is one."""
-    path = saved.folder / PASSES_NAME
+    path = saved.folder / TOKENS_NAME
     if store is None:
         return InviteTokenFile(path)
     key = f"{PASSES}{saved.id}"

@@ -30,9 +30,9 @@ class SharedInviteTokens(InviteTokenFile):
         self._unshared: bytes | None = None
         self._sharing: asyncio.Task[None] | None = None
 
-    def save(self, passes: InviteTokens, *, voids: bool = False) -> None:
-        super().save(passes, voids=voids)
-        self._unshared = passes.encode()
+    def save(self, tokens: InviteTokens, *, voids: bool = False) -> None:
+        super().save(tokens, voids=voids)
+        self._unshared = tokens.encode()
         if self._sharing is None or self._sharing.done():
             self._sharing = start_task(self._share(), name="invites to the store")
 

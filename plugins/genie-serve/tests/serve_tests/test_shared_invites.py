@@ -38,14 +38,14 @@ async def test_they_are_saved_once_the_store_has_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shared_invites, "AGAIN", 0.01)
-    shelf, passes = Shelf(), InviteTokens()
-    file = SharedInviteTokens(tmp_path / "passes.json", shelf, "passes.r")
+    shelf, tokens = Shelf(), InviteTokens()
+    file = SharedInviteTokens(tmp_path / "passes.json", shelf, "tokens.r")
     assert await file.saved(60)
-    passes.issue(0.0)
-    file.save(passes)
+    tokens.issue(0.0)
+    file.save(tokens)
     assert not await file.saved(0.05)
     shelf.answers.set()
     assert await file.saved(60)
-    assert shelf.kept == {"passes.r": passes.encode()}
-    assert (tmp_path / "passes.json").read_bytes() == passes.encode()
+    assert shelf.kept == {"tokens.r": tokens.encode()}
+    assert (tmp_path / "passes.json").read_bytes() == tokens.encode()
     await file.aclose()

@@ -20,7 +20,7 @@ AGAIN: Final = 20.0
 MOST: Final = 8
 """How many hosts are checked at a time, the first in the order: each heir can name many more."""
 
-OnRival: TypeAlias = Callable[[Claim, Sequence[str]], None]
+OnOtherHost: TypeAlias = Callable[[Claim, Sequence[str]], None]
 
 
 def with_records(announced: Announced, records: Iterable[HostRecord]) -> Announced:
@@ -63,7 +63,7 @@ class HostConflicts(NetworkWatch[tuple[HostRecord, tuple[str, ...]]]):
     """Reports which others host the room, and when none does any more.
 
     Others count if they may host the room and answer at the addresses in their record. The room's
-    state names this person's own host. `on_rival` gets the claim of each other host, and where it is.
+    state names this person's own host. `on_other_host` gets the claim of each other host, and where it is.
     """
 
     def __init__(
@@ -72,10 +72,10 @@ class HostConflicts(NetworkWatch[tuple[HostRecord, tuple[str, ...]]]):
         on_event: OnEvent,
         key: str,
         ask: AskSigner,
-        on_rival: OnRival = lambda _claim, _addresses: None,
+        on_other_host: OnOtherHost = lambda _claim, _addresses: None,
     ) -> None:
         super().__init__(state, on_event, key, ask)
-        self._on_rival = on_rival
+        self._on_other_host = on_other_host
         self._told: tuple[str, ...] = ()
 
     async def _look(self, announced: Announced) -> float | None:
@@ -94,5 +94,5 @@ class HostConflicts(NetworkWatch[tuple[HostRecord, tuple[str, ...]]]):
             self._told = hosts
             self._emit(OtherHostsChanged(hosts))
         for _, addresses, claim in there:
-            self._on_rival(claim, addresses)
+            self._on_other_host(claim, addresses)
         return AGAIN if announced else None

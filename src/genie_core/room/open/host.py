@@ -26,7 +26,7 @@ from genie_core.room.open.route import ask_signer
 from genie_core.room.open.saved_room import make_own, open_held
 from genie_core.room.participant.config import RoomConfig
 from genie_core.room.participant.presence import (
-    PASSES_NAME,
+    TOKENS_NAME,
     HostPresence,
     InviteTokenFile,
     PresenceConfig,
@@ -157,9 +157,9 @@ async def serve_room(
     opened = await open_held(saved, person.name, resources)
     log = opened.log
     identity, certificate = await asyncio.gather(person.identity(), person.certificate())
-    file = InviteTokenFile(saved.folder / PASSES_NAME)
+    file = InviteTokenFile(saved.folder / TOKENS_NAME)
     resources.push_async_callback(file.aclose)
-    passes = await asyncio.to_thread(file.load)
+    tokens = await asyncio.to_thread(file.load)
     copied, founding = await asyncio.to_thread(make_own, saved, opened, person.name, identity)
     record, settings = saved.metadata, person.settings
     blobs = blobs_of(saved)
@@ -174,7 +174,7 @@ async def serve_room(
         record.title,
         person.name,
         identity,
-        passes=passes,
+        tokens=tokens,
         ask=settings.ask,
         trusts_loopback=settings.trust_loopback,
         base=opened.base.room(),
@@ -189,7 +189,7 @@ async def serve_room(
         log.append,
         setup,
         certificate=certificate,
-        keep_passes=file.save,
+        keep_tokens=file.save,
         files=await open_file_worker(blobs, needed, settings.limits),
     )
     log.memory = server.room.log.remembered
@@ -207,7 +207,7 @@ async def serve_room(
         trusts_loopback=settings.trust_loopback,
         continues=continued_room(record.founding),
     )
-    presence = HostPresence(identity, certificate, config, passes, file, server.settle)
+    presence = HostPresence(identity, certificate, config, tokens, file, server.settle)
     announce = settings.announce and not settings.local
     await resources.enter_async_context(presence.shown(announce=announce))
     return HostedRoom(saved, server, loop, waiting, presence, blobs, opened)
@@ -278,7 +278,7 @@ async def join_as_host(
     async with leaving_unless_done(joined):
         await asyncio.to_thread(_note_hosting, person, hosted)
         network = not person.settings.local
-        watch = _rivals_watched(joined, saved, on_event, network=network)
+        watch = _watch_conflicts(joined, saved, on_event, network=network)
         await resources.enter_async_context(watch)
     if hosted.opened.problems:  # side by side, and for as long as it takes to read them
         on_event(Notice(Severity.ERROR, "\n".join([*hosted.opened.problems, MORE])))
@@ -286,7 +286,7 @@ async def join_as_host(
 
 
 @asynccontextmanager
-async def _rivals_watched(
+async def _watch_conflicts(
     joined: JoinedRoom, saved: SavedSession, on_event: OnEvent, *, network: bool
 ) -> AsyncIterator[None]:
     """Watch for other hosts of the room, and give way to one who comes before in its order."""

@@ -28,7 +28,7 @@ from genie_core.runtime.tasks import start_task
 from genie_core.runtime.threads import off_loop
 from genie_core.storage.atomic import reason, replace_file, sync_folder
 
-PASSES_NAME: Final = "passes.json"
+TOKENS_NAME: Final = "passes.json"
 
 LOOK_AROUND: Final = 3.0
 """Seconds between two checks of the own addresses, which change when a laptop moves."""
@@ -84,17 +84,17 @@ class InviteTokenFile:
             logger.warning("the invites of this room can't be read; they are void", exc_info=True)
             return InviteTokens()
 
-    def save(self, passes: InviteTokens, *, voids: bool = False) -> None:
+    def save(self, tokens: InviteTokens, *, voids: bool = False) -> None:
         """Write the file soon, retrying until the disk accepts it.
 
         If it `voids` tokens, the old file is removed first; a full disk has space for that.
         """
         with self._lock:
-            self._wanted = passes.encode()
+            self._wanted = tokens.encode()
             self._voids = self._voids or voids
             self._loop = asyncio.get_running_loop()
             if self._writer is None:
-                self._writer = threading.Thread(target=self._write_all, name="passes")
+                self._writer = threading.Thread(target=self._write_all, name="tokens")
                 self._writer.start()
         self._news.set()
 
@@ -111,7 +111,7 @@ class InviteTokenFile:
         self._news.set()
         writer = self._writer
         if writer is not None:
-            await off_loop(writer.join, "passes")
+            await off_loop(writer.join, "tokens")
 
     def _write_all(self) -> None:
         """Write until the file holds the latest content; the thread ends then."""
@@ -199,7 +199,7 @@ class HostPresence:
         identity: Identity,
         certificate: Certificate,
         config: PresenceConfig,
-        passes: InviteTokens,
+        tokens: InviteTokens,
         file: InviteTokenFile,
         settle: Callable[[HostRecord], None],
         clock: Callable[[], float] = time.time,
@@ -209,7 +209,7 @@ class HostPresence:
         self._config = config
         self.takes_invites = not (config.local and config.trusts_loopback)
         """Whether there are people who need an invite."""
-        self._passes = passes
+        self._tokens = tokens
         self._file = file
         self._settle = settle
         self._clock = clock
@@ -269,8 +269,8 @@ class HostPresence:
         role: Role | None = None,
     ) -> str:
         """Add an invite; `lifetime` is in seconds. One that gives a role is for a single use by default."""
-        made = self._passes.issue(self._clock(), uses=uses, lifetime=lifetime, role=role)
-        self._file.save(self._passes)
+        made = self._tokens.issue(self._clock(), uses=uses, lifetime=lifetime, role=role)
+        self._file.save(self._tokens)
         return self._written(made)
 
     def renew(
@@ -281,14 +281,14 @@ class HostPresence:
         role: Role | None = None,
     ) -> str:
         """Replace all invites by a new one, as `issue` does. Members stay."""
-        made = self._passes.renew(self._clock(), uses=uses, lifetime=lifetime, role=role)
-        self._file.save(self._passes, voids=True)
+        made = self._tokens.renew(self._clock(), uses=uses, lifetime=lifetime, role=role)
+        self._file.save(self._tokens, voids=True)
         return self._written(made) if self.takes_invites else ""
 
     def void(self) -> None:
         """Void all invites. Members stay."""
-        self._passes.void()
-        self._file.save(self._passes, voids=True)
+        self._tokens.void()
+        self._file.save(self._tokens, voids=True)
 
     async def saved(self, within: float = 10.0) -> bool:
         """Wait some seconds for the invites to be on the disk; return whether they are."""
@@ -296,10 +296,10 @@ class HostPresence:
 
     def _open_pass(self) -> InviteToken | None:
         now = self._clock()
-        current = self._passes.newest(now)
-        if current is None and not self._passes:
-            current = self._passes.issue(now)
-            self._file.save(self._passes)
+        current = self._tokens.newest(now)
+        if current is None and not self._tokens:
+            current = self._tokens.issue(now)
+            self._file.save(self._tokens)
         return current
 
     def state(self, hosts: tuple[str, ...]) -> HostRecord:

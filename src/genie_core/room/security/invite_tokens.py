@@ -48,8 +48,8 @@ class InviteTokens:
     A join calls `check` first and `consume` at the end, after everything else has been decided.
     """
 
-    def __init__(self, passes: Iterable[InviteToken] = ()) -> None:
-        self._passes = {each.id: each for each in passes}
+    def __init__(self, tokens: Iterable[InviteToken] = ()) -> None:
+        self._tokens = {each.id: each for each in tokens}
         self._decoy: Final = secrets.token_bytes(SECRET_BYTES)
         self._lock: Final = threading.RLock()
 
@@ -69,7 +69,7 @@ class InviteTokens:
         with self._lock:
             self._drop_ended(now)
             made = InviteToken(self._new_id(), secret, expires, uses, role, by)
-            self._passes[made.id] = made
+            self._tokens[made.id] = made
         return made
 
     def renew(
@@ -82,20 +82,20 @@ class InviteTokens:
     ) -> InviteToken:
         """Add a token and void all others."""
         with self._lock:
-            self._passes.clear()
+            self._tokens.clear()
             return self.issue(now, uses=uses, lifetime=lifetime, role=role)
 
     def void(self) -> None:
         """Void all tokens."""
         with self._lock:
-            self._passes.clear()
+            self._tokens.clear()
 
     def void_of(self, by: str) -> bool:
         """Void the tokens that a member issued; False if there are none."""
         with self._lock:
-            kept = {each.id: each for each in self._passes.values() if not by or each.by != by}
-            is_less = len(kept) < len(self._passes)
-            self._passes = kept
+            kept = {each.id: each for each in self._tokens.values() if not by or each.by != by}
+            is_less = len(kept) < len(self._tokens)
+            self._tokens = kept
         return is_less
 
     def newest(self, now: float, by: str = "") -> InviteToken | None:
@@ -103,7 +103,7 @@ class InviteTokens:
 
         Unlimited tokens come before those for particular people; none gives a role.
         """
-        known = [each for each in self._passes.values() if each.by == by and each.role is None]
+        known = [each for each in self._tokens.values() if each.by == by and each.role is None]
         still = [each for each in reversed(known) if each.is_open(now)]
         standing = [each for each in still if each.uses is None and each.expires is None]
         return next(iter(standing or still), None)
@@ -114,37 +114,37 @@ class InviteTokens:
         The proof is the HMAC-SHA256 of the handshake's bytes. Refusing an unknown or ended token
         takes as long as refusing a wrong proof.
         """
-        known = self._passes.get(pass_id)
+        known = self._tokens.get(pass_id)
         secret = known.secret if known else self._decoy
         is_right = hmac.compare_digest(hmac.digest(secret, meeting, hashlib.sha256), proof)
         return known is not None and known.is_open(now) and is_right
 
     def get(self, pass_id: str) -> InviteToken | None:
         """Return a token, which may have ended; None if it is not known any more."""
-        return self._passes.get(pass_id)
+        return self._tokens.get(pass_id)
 
     def consume(self, pass_id: str, now: float) -> InviteToken | None:
         """Count a join by a token; None if it ended after it was checked."""
         with self._lock:
-            known = self._passes.get(pass_id)
+            known = self._tokens.get(pass_id)
             if known is None or not known.is_open(now):
                 return None
             if known.uses is not None:
-                self._passes[pass_id] = replace(known, uses=known.uses - 1)
+                self._tokens[pass_id] = replace(known, uses=known.uses - 1)
             return known
 
     def note_names(self, pass_id: str, names: Iterable[str]) -> None:
         """Record who came by a token and has not written yet."""
         with self._lock:
-            if (known := self._passes.get(pass_id)) is not None:
-                self._passes[pass_id] = replace(known, names=tuple(names))
+            if (known := self._tokens.get(pass_id)) is not None:
+                self._tokens[pass_id] = replace(known, names=tuple(names))
 
     def __len__(self) -> int:
-        return len(self._passes)
+        return len(self._tokens)
 
     def encode(self) -> bytes:
         """Encode everything, secrets included, for a private file."""
-        return msgspec.json.encode(list(self._passes.values()))
+        return msgspec.json.encode(list(self._tokens.values()))
 
     @classmethod
     def decode(cls, content: bytes) -> Self:
@@ -154,24 +154,24 @@ class InviteTokens:
             InvalidInviteTokens: they can't be decoded.
         """
         try:
-            passes = msgspec.json.decode(content, type=list[InviteToken])
+            tokens = msgspec.json.decode(content, type=list[InviteToken])
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise InvalidInviteTokens from error
-        if any(len(each.secret) != SECRET_BYTES for each in passes):
+        if any(len(each.secret) != SECRET_BYTES for each in tokens):
             raise InvalidInviteTokens
-        return cls(passes)
+        return cls(tokens)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({list(self._passes.values())!r})"
+        return f"{type(self).__name__}({list(self._tokens.values())!r})"
 
     def _drop_ended(self, now: float) -> None:
         """Drop ended tokens, and make room for one more."""
-        still = [each for each in self._passes.values() if each.is_open(now)]
-        self._passes = {each.id: each for each in still[-(MAX_OPEN - 1) :]}
+        still = [each for each in self._tokens.values() if each.is_open(now)]
+        self._tokens = {each.id: each for each in still[-(MAX_OPEN - 1) :]}
 
     def _new_id(self) -> str:
         while (made := urlsafe_b64encode(secrets.token_bytes(_ID_BYTES)).decode().rstrip("=")) in (
-            self._passes
+            self._tokens
         ):
             pass
         return made

@@ -88,7 +88,7 @@ class Admission:
         self._peers = peers
         self._quotas = quotas
         self._setup = setup
-        self._passes = setup.passes
+        self._tokens = setup.tokens
         self._join = join
         self.host_token = ""
         self.passes_used = 0
@@ -191,12 +191,12 @@ class Admission:
         may = self._log.state.administers(name)
         for terminal in self._peers.at(name):
             self.resend_requests(terminal, over=not may)
-        if not may and self._passes is not None and self._passes.void_of(name):
+        if not may and self._tokens is not None and self._tokens.void_of(name):
             self.passes_voided += 1
 
     def issue(self, peer: Peer, frame: IssueInvite, now: float) -> InviteToken:
         """Issue an invite of a member with the host's role, or return their open one."""
-        passes, state = self._check_invites(), self._log.state
+        tokens, state = self._check_invites(), self._log.state
         if frame.role == "host" and not state.is_host(peer.name):
             raise Refused("not_allowed", f"only {state.host} gives the host's role")
         if not (
@@ -209,24 +209,24 @@ class Admission:
             raise Refused("too_fast", TOO_FAST)
         by = "" if state.is_host(peer.name) else peer.name
         if frame.uses is None and frame.lifetime is None and frame.role is None:
-            known = passes.newest(now, by)
+            known = tokens.newest(now, by)
             if known is not None and known.uses is None and known.expires is None:
                 return known
         self.passes_used += 1
-        return passes.issue(now, uses=frame.uses, lifetime=frame.lifetime, role=frame.role, by=by)
+        return tokens.issue(now, uses=frame.uses, lifetime=frame.lifetime, role=frame.role, by=by)
 
     def void_invites(self, peer: Peer, now: float) -> None:
         """Void the invites of all members and of the host."""
-        passes = self._check_invites()
+        tokens = self._check_invites()
         if not self._quotas.nudge(peer, now):
             raise Refused("too_fast", TOO_FAST)
-        passes.void()
+        tokens.void()
         self.passes_voided += 1
 
     def _check_invites(self) -> InviteTokens:
-        if self._passes is None:
+        if self._tokens is None:
             raise Refused("out_of_state", NO_INVITES)
-        return self._passes
+        return self._tokens
 
     def _check_rate(self, peer: Peer, now: float) -> None:
         """Count an arrival; refuse it if there were too many.
@@ -292,9 +292,9 @@ class Admission:
         self._check_invite(peer, now)
         name = self._spelling_of(peer)
         given = peer.invite.role if peer.invite is not None else None
-        if peer.invite is not None and self._passes is not None:
+        if peer.invite is not None and self._tokens is not None:
             silent = [each.name for each in self._silent(peer.pass_id)]
-            self._passes.note_names(peer.pass_id, [*silent, name])
+            self._tokens.note_names(peer.pass_id, [*silent, name])
         self._join(peer, name, given or self._role_of(peer, name), now)
 
     def _check_invite(self, peer: Peer, now: float) -> None:
@@ -302,9 +302,9 @@ class Admission:
 
         Known people need none, and none gives them a role: a host may have taken it from them.
         """
-        if not peer.pass_id or self._passes is None or self._knows(peer):
+        if not peer.pass_id or self._tokens is None or self._knows(peer):
             return
-        invite = self._passes.get(peer.pass_id)
+        invite = self._tokens.get(peer.pass_id)
         if invite is not None and peer.hello.kind == "agent" and invite.role in ("host", "member"):
             why = f"this invite gives the role {invite.role}, which no agent can have"
             raise Refused("no_invite", why)
@@ -313,13 +313,13 @@ class Admission:
             if len(gone) >= MOST_SILENT:
                 raise Refused("no_invite", TOO_SILENT)
         self.passes_used += 1
-        peer.invite = self._passes.consume(peer.pass_id, now)
+        peer.invite = self._tokens.consume(peer.pass_id, now)
         if peer.invite is None:
             raise Refused("no_invite", NOT_VALID)
 
     def _silent(self, pass_id: str) -> list[Person]:
         """Return the members who came by an invite and have not written yet."""
-        invite = self._passes.get(pass_id) if self._passes is not None else None
+        invite = self._tokens.get(pass_id) if self._tokens is not None else None
         people = self._log.state.people
         known = [people[name] for name in (invite.names if invite else ()) if name in people]
         return [person for person in known if not person.spoke]
@@ -343,8 +343,8 @@ class Admission:
     def _check_pass(self, peer: Peer, prove: Prove, meeting: Transcript, now: float) -> None:
         if not prove.pass_id:
             raise Refused("no_invite", "this room needs an invite; ask the host for one")
-        passes = self._passes
-        if passes is not None and passes.check(prove.pass_id, prove.proof, meeting.encode(), now):
+        tokens = self._tokens
+        if tokens is not None and tokens.check(prove.pass_id, prove.proof, meeting.encode(), now):
             peer.pass_id = prove.pass_id
         elif not self._knows(peer):  # an old invite takes nothing away from a member
             raise Refused("no_invite", NOT_VALID)

@@ -93,10 +93,10 @@ Raises:
 """
 
 
-class KeepPasses(Protocol):
+class KeepTokens(Protocol):
     """Saves invite tokens soon; if some were voided, those saved before must not count."""
 
-    def __call__(self, passes: InviteTokens, *, voids: bool = False) -> None: ...
+    def __call__(self, tokens: InviteTokens, *, voids: bool = False) -> None: ...
 
 
 class RoomServer:
@@ -120,7 +120,7 @@ class RoomServer:
         setup: RoomSetup,
         *,
         certificate: Certificate | None = None,
-        keep_passes: KeepPasses | None = None,
+        keep_tokens: KeepTokens | None = None,
         files: FileWorker | None = None,
         stall_timeout: float = 10.0,
         clock: Callable[[], float] = time.time,
@@ -131,8 +131,8 @@ class RoomServer:
         self._turn = turn or asyncio.Lock()
         self._append = append
         self._certificate = certificate
-        self._passes = setup.passes
-        self._keep_passes = keep_passes
+        self._tokens = setup.tokens
+        self._keep_passes = keep_tokens
         self._passes_kept = 0, 0
         self.host_token: Final = secrets.token_hex()
         """The token in the hello of the host's own client."""
@@ -413,8 +413,8 @@ class RoomServer:
         if (used, voided) != self._passes_kept:
             voids = voided != self._passes_kept[1]
             self._passes_kept = used, voided
-            if self._keep_passes is not None and self._passes is not None:
-                self._keep_passes(self._passes, voids=voids)
+            if self._keep_passes is not None and self._tokens is not None:
+                self._keep_passes(self._tokens, voids=voids)
         if self._files is not None:
             for job in self.room.files.take_jobs():
                 self._files.take(job, self._file_done)

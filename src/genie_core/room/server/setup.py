@@ -24,7 +24,7 @@ class RoomSetup:
     """The host's; it signs each challenge, and the host's decisions."""
     key: str = ""
     """The host's, without an identity."""
-    passes: InviteTokens | None = None
+    tokens: InviteTokens | None = None
     """Strangers need one of them."""
     ask: bool = False
     """Whether strangers also need the host's consent."""

@@ -13,7 +13,7 @@ from genie_core.room.client.handshake import ClientHandshake
 from genie_core.room.client.model import ConnectionState, NextStep
 from genie_core.room.participant.config import RoomConfig
 from genie_core.room.participant.hosting import MOST_LEARNED, Hosting
-from genie_core.room.participant.presence import PASSES_NAME, InviteTokenFile
+from genie_core.room.participant.presence import TOKENS_NAME, InviteTokenFile
 from genie_core.room.protocol.errors import InvitesUnknown
 from genie_core.room.protocol.events import ROOM, Event, HostStarted, RoomCreated, RoomSuspended
 from genie_core.room.protocol.frames import InviteIssued, Welcome
@@ -84,9 +84,9 @@ async def test_only_who_hosts_now_is_told_and_only_to_those_who_knew_another_hos
 
 
 async def test_who_has_the_hosts_role_asks_for_invites(tmp_path: Path) -> None:
-    passes, file = InviteTokens(), InviteTokenFile(tmp_path / PASSES_NAME)
-    first = passes.issue(0.0)
-    async with opened(passes=passes, keep_passes=file.save) as live:
+    tokens, file = InviteTokens(), InviteTokenFile(tmp_path / TOKENS_NAME)
+    first = tokens.issue(0.0)
+    async with opened(tokens=tokens, keep_tokens=file.save) as live:
         live.server.settle(host_record_of("ann", "A" * 43))
         connector = ws_connector(str(await live.server.listen(port=0)))
         ann, _ = await live.joined("ann", None)
@@ -99,17 +99,17 @@ async def test_who_has_the_hosts_role_asks_for_invites(tmp_path: Path) -> None:
         ben.hosting.ask_for_invite(uses=2)
         await ear.until(lambda: invites_in(ear))
         (made,) = invites_in(ear)
-        assert passes.check(made.pass_id, proof_of(made), b"meeting", 1.0)
+        assert tokens.check(made.pass_id, proof_of(made), b"meeting", 1.0)
         ben.hosting.ask_for_invite(new=True)
         await ear.until(lambda: len(invites_in(ear)) == 2)
         newest = invites_in(ear)[-1]
-        assert not passes.check(made.pass_id, proof_of(made), b"meeting", 1.0)
+        assert not tokens.check(made.pass_id, proof_of(made), b"meeting", 1.0)
         ben.hosting.moderate("kick", "dora")
         await other.until(lambda: dora.connection.state is ConnectionState.CLOSED)
         assert dora.connection.detail == "ben put you out of the room"
     await file.aclose()
-    kept = InviteTokenFile(tmp_path / PASSES_NAME).load()
-    assert kept.newest(1.0, "ben") == passes.newest(1.0, "ben")
+    kept = InviteTokenFile(tmp_path / TOKENS_NAME).load()
+    assert kept.newest(1.0, "ben") == tokens.newest(1.0, "ben")
     assert kept.check(newest.pass_id, proof_of(newest), b"meeting", 1.0)
     assert kept.get(first.id) is None
 

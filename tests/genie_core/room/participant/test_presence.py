@@ -10,7 +10,7 @@ import pytest
 from tests.limits import scaled
 
 from genie_core.room.client.model import Severity
-from genie_core.room.participant.presence import PASSES_NAME, SAVED, InviteTokenFile
+from genie_core.room.participant.presence import SAVED, TOKENS_NAME, InviteTokenFile
 from genie_core.room.security.invite_tokens import InviteTokens
 from genie_core.storage.atomic import replace_file
 
@@ -26,34 +26,34 @@ async def test_whoever_closes_waits_for_the_last_passes_and_the_loop_does_not(
         replace_file(path, content)
 
     monkeypatch.setattr("genie_core.room.participant.presence.replace_file", write)
-    passes, file = InviteTokens(), InviteTokenFile(tmp_path / PASSES_NAME)
-    made = passes.issue(0.0)
+    tokens, file = InviteTokens(), InviteTokenFile(tmp_path / TOKENS_NAME)
+    made = tokens.issue(0.0)
     async with asyncio.timeout(scaled(60)):
-        file.save(passes)
+        file.save(tokens)
         await asyncio.to_thread(hangs.wait)
         closing = asyncio.create_task(file.aclose())
         await asyncio.sleep(0)
         assert not closing.done()
         goes_on.set()
         await closing
-    assert InviteTokenFile(tmp_path / PASSES_NAME).load().newest(0.0) == made
+    assert InviteTokenFile(tmp_path / TOKENS_NAME).load().newest(0.0) == made
 
 
 async def test_a_thread_writes_and_ends(tmp_path: Path) -> None:
-    path = tmp_path / PASSES_NAME
-    passes, file = InviteTokens(), InviteTokenFile(path)
+    path = tmp_path / TOKENS_NAME
+    tokens, file = InviteTokens(), InviteTokenFile(path)
     for _ in range(3):
-        made = passes.issue(0.0)
-        file.save(passes)
+        made = tokens.issue(0.0)
+        file.save(tokens)
         async with asyncio.timeout(scaled(60)):
-            while any(each.name == "passes" for each in threading.enumerate()):
+            while any(each.name == "tokens" for each in threading.enumerate()):
                 await asyncio.sleep(0)
         assert InviteTokenFile(path).load().newest(0.0) == made
     await file.aclose()
 
 
 def test_passes_that_can_not_be_read_are_void(tmp_path: Path) -> None:
-    path = tmp_path / PASSES_NAME
+    path = tmp_path / TOKENS_NAME
     assert InviteTokenFile(path).load().newest(0.0) is None
     path.write_bytes(b"{")
     assert InviteTokenFile(path).load().newest(0.0) is None
@@ -89,25 +89,25 @@ class FullDisk:
 async def test_voided_invites_stay_void_though_the_disk_is_full_and_the_new_one_is_told_as_unsure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, passes = tmp_path / PASSES_NAME, InviteTokens()
-    old = passes.issue(0.0)
-    replace_file(path, passes.encode())
+    path, tokens = tmp_path / TOKENS_NAME, InviteTokens()
+    old = tokens.issue(0.0)
+    replace_file(path, tokens.encode())
     disk, file = FullDisk(monkeypatch), InviteTokenFile(path)
     file.notify = disk.notify
-    new = passes.renew(0.0)
-    file.save(passes, voids=True)
+    new = tokens.renew(0.0)
+    file.save(tokens, voids=True)
     severity, text = await disk.next_notice()
     assert severity is Severity.ERROR
     assert "No space left on device" in text
     assert "Those before it are void for good" in text
     assert InviteTokenFile(path).load().newest(0.0) is None  # as after a crash at this moment
-    file.save(passes)
+    file.save(tokens)
     disk.full = False
     assert await disk.next_notice() == (Severity.INFO, SAVED)
     await file.aclose()
     kept = InviteTokenFile(path).load()
     assert kept.newest(0.0) == new
-    assert old.id not in [each.id for each in kept._passes.values()]
+    assert old.id not in [each.id for each in kept._tokens.values()]
 
 
 async def test_an_invite_that_can_not_be_voided_for_good_is_told_as_that(
@@ -116,36 +116,36 @@ async def test_an_invite_that_can_not_be_voided_for_good_is_told_as_that(
     def refuse(path: Path, *, missing_ok: bool = False) -> None:
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
-    disk, file, passes = (
+    disk, file, tokens = (
         FullDisk(monkeypatch),
-        InviteTokenFile(tmp_path / PASSES_NAME),
+        InviteTokenFile(tmp_path / TOKENS_NAME),
         InviteTokens(),
     )
     file.notify = disk.notify
-    passes.issue(0.0)
+    tokens.issue(0.0)
     with monkeypatch.context() as broken:
         broken.setattr(Path, "unlink", refuse)
-        passes.renew(0.0)
-        file.save(passes, voids=True)
+        tokens.renew(0.0)
+        file.save(tokens, voids=True)
         _, text = await disk.next_notice()
         assert text.startswith("not done for good")
         assert "valid again once it closes" in text
     await disk.next_notice()  # now they are void
     async with asyncio.timeout(scaled(60)):
         await file.aclose()  # and does not try for ever
-    assert not (tmp_path / PASSES_NAME).exists()
+    assert not (tmp_path / TOKENS_NAME).exists()
 
 
 async def test_an_invite_that_was_used_up_is_told_as_unsure_until_that_is_on_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, passes = tmp_path / PASSES_NAME, InviteTokens()
-    once = passes.issue(0.0, uses=1)
-    replace_file(path, passes.encode())
+    path, tokens = tmp_path / TOKENS_NAME, InviteTokens()
+    once = tokens.issue(0.0, uses=1)
+    replace_file(path, tokens.encode())
     disk, file = FullDisk(monkeypatch), InviteTokenFile(path)
     file.notify = disk.notify
-    assert passes.consume(once.id, 0.0)
-    file.save(passes)
+    assert tokens.consume(once.id, 0.0)
+    file.save(tokens)
     assert "one that was used up is valid again" in (await disk.next_notice())[1]
     disk.full = False
     await disk.next_notice()

@@ -287,11 +287,11 @@ def test_a_second_terminal_without_an_engine_makes_nobody_a_guest() -> None:
 
 
 def test_strangers_on_loopback_need_an_invite_where_it_is_not_trusted() -> None:
-    passes = InviteTokens()
-    bench = Bench(passes=passes, trusts_loopback=False)
+    tokens = InviteTokens()
+    bench = Bench(tokens=tokens, trusts_loopback=False)
     _, answers = bench.meet("alice")
     assert only_refusal(answers).code == "no_invite"
-    first, answers = bench.meet("alice", ticket=ticket_of(passes.issue(0.0)))
+    first, answers = bench.meet("alice", ticket=ticket_of(tokens.issue(0.0)))
     assert refusals(answers) == []
     bench.lose(first)
     _, answers = bench.meet("alice")
@@ -299,9 +299,9 @@ def test_strangers_on_loopback_need_an_invite_where_it_is_not_trusted() -> None:
 
 
 def test_strangers_from_beyond_the_machine_need_an_invite() -> None:
-    passes = InviteTokens()
-    open_ = passes.issue(0.0)
-    bench = Bench(passes=passes)
+    tokens = InviteTokens()
+    open_ = tokens.issue(0.0)
+    bench = Bench(tokens=tokens)
     _, answers = bench.meet("alice", source=LAN)
     refusal = only_refusal(answers)
     assert (refusal.code, refusal.final) == ("no_invite", True)
@@ -318,21 +318,21 @@ def test_a_room_without_passes_lets_nobody_new_in_from_beyond() -> None:
 
 
 def test_on_the_own_machine_no_invite_is_needed_but_a_wrong_one_is_refused() -> None:
-    passes = InviteTokens()
-    open_ = passes.issue(0.0)
-    bench = Bench(passes=passes)
+    tokens = InviteTokens()
+    open_ = tokens.issue(0.0)
+    bench = Bench(tokens=tokens)
     _, answers = bench.meet("bob", ticket=InviteSecret(open_.id, b"w" * 16))
     assert only_refusal(answers).code == "no_invite"
     assert refusals(bench.meet("bob")[1]) == []
 
 
 def test_whoever_was_here_needs_no_invite_even_from_elsewhere() -> None:
-    passes = InviteTokens()
-    open_ = passes.issue(0.0)
-    first = Bench(passes=passes)
+    tokens = InviteTokens()
+    open_ = tokens.issue(0.0)
+    first = Bench(tokens=tokens)
     first.lose(first.joined("alice", source=LAN, ticket=ticket_of(open_)))
-    passes.renew(0.0)
-    again = Bench(first.written, passes=passes)
+    tokens.renew(0.0)
+    again = Bench(first.written, tokens=tokens)
     again.lose(again.joined("alice", source="198.51.100.1"))
     again.joined("alice", source=LAN, ticket=ticket_of(open_))  # the old invite does no harm
     assert again.room.admission.passes_used == 0
@@ -340,10 +340,10 @@ def test_whoever_was_here_needs_no_invite_even_from_elsewhere() -> None:
 
 @pytest.mark.parametrize("spoilt", ["secret", "unknown", "expired", "renewed", "stolen proof"])
 def test_invites_that_are_not_valid_are_refused(spoilt: str) -> None:
-    passes = InviteTokens()
-    given = passes.issue(0.0, lifetime=5000.0)
+    tokens = InviteTokens()
+    given = tokens.issue(0.0, lifetime=5000.0)
     ticket = ticket_of(given)
-    bench = Bench(passes=passes)
+    bench = Bench(tokens=tokens)
     match spoilt:
         case "secret":
             ticket = InviteSecret(given.id, b"w" * 16)
@@ -352,7 +352,7 @@ def test_invites_that_are_not_valid_are_refused(spoilt: str) -> None:
         case "expired":
             bench.now = 5000.0
         case "renewed":
-            passes.renew(0.0)
+            tokens.renew(0.0)
     if spoilt == "stolen proof":
         peer, hello, answers = bench.greet("mallory", source=LAN)
         (challenge,) = answers
@@ -368,24 +368,24 @@ def test_invites_that_are_not_valid_are_refused(spoilt: str) -> None:
 
 
 def test_invite_binds_few_names_that_never_write() -> None:
-    passes = InviteTokens()
-    ticket = ticket_of(passes.issue(0.0))
-    bench = Bench(passes=passes)
+    tokens = InviteTokens()
+    ticket = ticket_of(tokens.issue(0.0))
+    bench = Bench(tokens=tokens)
     names = [f"idle{number:02}" for number in range(MOST_SILENT)]
     for name in names:
         bench.lose(bench.joined(name, source=LAN, ticket=ticket))
     _, answers = bench.meet("one-more", source=LAN, ticket=ticket)
     assert "without a word" in only_refusal(answers).text
     bench.joined(names[0], source=LAN, ticket=ticket)  # a member still needs no invite
-    writer = bench.joined("zoe", source=LAN, ticket=ticket_of(passes.issue(0.0)))
+    writer = bench.joined("zoe", source=LAN, ticket=ticket_of(tokens.issue(0.0)))
     bench.send(writer, PostMessage("m", "hello"))
     bench.joined("one-more", source=LAN, ticket=ticket)  # as one of them is here
 
 
 def test_invite_admits_many_who_stay_or_write() -> None:
-    passes = InviteTokens()
-    ticket = ticket_of(passes.issue(0.0))
-    bench = Bench(passes=passes)
+    tokens = InviteTokens()
+    ticket = ticket_of(tokens.issue(0.0))
+    bench = Bench(tokens=tokens)
     for number in range(2 * MOST_SILENT):
         peer = bench.joined(f"guest{number:02}", source=LAN, ticket=ticket)
         if number % 2:
@@ -394,20 +394,20 @@ def test_invite_admits_many_who_stay_or_write() -> None:
 
 
 def test_names_bound_by_an_invite_are_known_after_a_restart() -> None:
-    passes = InviteTokens()
-    ticket = ticket_of(passes.issue(0.0))
-    bench = Bench(passes=passes)
+    tokens = InviteTokens()
+    ticket = ticket_of(tokens.issue(0.0))
+    bench = Bench(tokens=tokens)
     for number in range(MOST_SILENT):
         bench.lose(bench.joined(f"idle{number:02}", source=LAN, ticket=ticket))
-    again = Bench(bench.written, passes=InviteTokens.decode(passes.encode()))
+    again = Bench(bench.written, tokens=InviteTokens.decode(tokens.encode()))
     _, answers = again.meet("one-more", source=LAN, ticket=ticket)
     assert only_refusal(answers).code == "no_invite"
 
 
 def test_a_single_use_invite_lets_one_person_in() -> None:
-    passes = InviteTokens()
-    ticket = ticket_of(passes.issue(0.0, uses=1))
-    bench = Bench(passes=passes)
+    tokens = InviteTokens()
+    ticket = ticket_of(tokens.issue(0.0, uses=1))
+    bench = Bench(tokens=tokens)
     alice = bench.joined("alice", source=LAN, ticket=ticket)
     _, answers = bench.meet("bob", source=LAN, ticket=ticket)
     assert only_refusal(answers).code == "no_invite"
@@ -416,9 +416,9 @@ def test_a_single_use_invite_lets_one_person_in() -> None:
 
 
 def test_an_invite_is_not_used_up_by_who_is_turned_away() -> None:
-    passes = InviteTokens()
-    ticket = ticket_of(passes.issue(0.0, uses=1))
-    bench = Bench(passes=passes)
+    tokens = InviteTokens()
+    ticket = ticket_of(tokens.issue(0.0, uses=1))
+    bench = Bench(tokens=tokens)
     bench.joined("alice")
     _, answers = bench.meet("alice", by=identity("bob"), source=LAN, ticket=ticket)
     assert only_refusal(answers).code == "name_taken"
@@ -544,7 +544,7 @@ def test_a_knock_is_over_when_the_stranger_goes(how: str) -> None:
 def test_so_many_wait_and_no_more() -> None:
     made = InviteTokens()
     ticket = ticket_of(made.issue(0.0))
-    bench, host = asking(passes=made)
+    bench, host = asking(tokens=made)
     for n in range(MAX_PENDING):
         bench.meet(f"stranger{n}", source=f"192.0.2.{n // MAX_PENDING_FROM_ONE}", ticket=ticket)
     peer, answers = bench.meet("alice")
@@ -562,7 +562,7 @@ def test_one_machine_does_not_keep_others_from_asking() -> None:
         assert isinstance(bench.meet(f"stranger{n}")[1][0], JoinPending)
     assert only_refusal(bench.meet("alice")[1]).code == "room_full"
     made = InviteTokens()
-    bench, _ = asking(passes=made)
+    bench, _ = asking(tokens=made)
     for n in range(MAX_PENDING_FROM_ONE):
         bench.meet(f"stranger{n}")
     _, (hold,) = bench.meet("alice", source=LAN, ticket=ticket_of(made.issue(0.0)))
@@ -572,7 +572,7 @@ def test_one_machine_does_not_keep_others_from_asking() -> None:
 def test_one_machine_with_many_addresses_does_not_keep_others_from_asking_either() -> None:
     made = InviteTokens()
     ticket = ticket_of(made.issue(0.0))
-    bench, _ = asking(passes=made)
+    bench, _ = asking(tokens=made)
     met = [
         bench.meet(f"stranger{n}", source=f"fd00::bad:{n:x}", ticket=ticket)[1][0]
         for n in range(2 * MAX_PENDING)
@@ -610,9 +610,9 @@ def test_who_could_not_come_in_anyway_does_not_knock() -> None:
 
 
 def test_what_has_changed_while_they_waited_counts() -> None:
-    passes = InviteTokens()
-    ticket = ticket_of(passes.issue(0.0, uses=1))
-    bench, host = asking(passes=passes)
+    tokens = InviteTokens()
+    ticket = ticket_of(tokens.issue(0.0, uses=1))
+    bench, host = asking(tokens=tokens)
     first, _ = bench.meet("alice", source=LAN, ticket=ticket)
     second, _ = bench.meet("bob", source=LAN, ticket=ticket)
     third, _ = bench.meet("alice", by=identity("mallory"))
@@ -668,16 +668,16 @@ def test_a_full_room_is_full_for_people_not_for_terminals() -> None:
 
 
 def test_who_may_not_come_in_uses_up_nothing_and_members_have_a_share_of_their_own() -> None:
-    passes = InviteTokens()
-    ticket = ticket_of(passes.issue(0.0))
-    bench = Bench(passes=passes, limits=Limits(joins=3))
+    tokens = InviteTokens()
+    ticket = ticket_of(tokens.issue(0.0))
+    bench = Bench(tokens=tokens, limits=Limits(joins=3))
     for n in range(20):  # of which none has an invite
         _, answers = bench.meet("mallory", by=Identity.generate(), source="fd00::1")
         assert only_refusal(answers).code == "no_invite", n
     names = [f"name{n}" for n in range(46)]
     for n, name in enumerate(names):
         bench.now += 5
-        own = ticket_of(passes.issue(0.0))
+        own = ticket_of(tokens.issue(0.0))
         peer, answers = bench.meet(name, ticket=own, source=f"fd00::{n + 1:x}")
         assert refusals(answers) == []
         bench.send(peer, Bye())

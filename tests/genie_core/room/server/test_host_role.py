@@ -67,8 +67,8 @@ class Meeting(Bench):
     """A founded room of hana; bob and dora hold her role, alice and eve don't."""
 
     def __init__(self, *, ask: bool = False, limits: Limits = ROOMY) -> None:
-        self.passes, self.asks = InviteTokens(), ask
-        super().__init__(passes=self.passes, ask=ask, limits=limits, founded=True)
+        self.tokens, self.asks = InviteTokens(), ask
+        super().__init__(tokens=self.tokens, ask=ask, limits=limits, founded=True)
         self.room.host_record = host_record(self, "hana")
         self.hana = host_of(self)
         self.bob, self.dora, self.alice, self.eve = map(
@@ -217,9 +217,9 @@ def test_neither_the_host_nor_each_other_nor_themselves(
     ],
 )
 def test_what_is_the_hosts_alone(meeting: Meeting, frame: ClientFrame) -> None:
-    before = len(meeting.written), len(meeting.passes)
+    before = len(meeting.written), len(meeting.tokens)
     only_refusal(meeting.tell(meeting.bob, frame))
-    assert (len(meeting.written), len(meeting.passes)) == before
+    assert (len(meeting.written), len(meeting.tokens)) == before
 
 
 def test_the_role_is_not_for_hosting(meeting: Meeting) -> None:
@@ -275,18 +275,18 @@ ROLE_FRAMES: list[ClientFrame] = [
 def test_frames_right_after_it_was_taken_are_refused(meeting: Meeting, measure: Moderate) -> None:
     meeting.pull(meeting.bob)
     meeting.send(meeting.hana, measure)  # before bob has heard of it
-    before = len(meeting.written), len(meeting.passes)
+    before = len(meeting.written), len(meeting.tokens)
     meeting.send(meeting.bob, *ROLE_FRAMES)
     answers = refusals(meeting.pull(meeting.bob))
     assert [each.code for each in answers] == ["not_allowed"] * len(ROLE_FRAMES)
-    assert (len(meeting.written), len(meeting.passes)) == before
+    assert (len(meeting.written), len(meeting.tokens)) == before
 
 
 @pytest.mark.parametrize("frame", ROLE_FRAMES)
 def test_others_have_none_of_it(meeting: Meeting, frame: ClientFrame) -> None:
-    before = len(meeting.written), len(meeting.passes)
+    before = len(meeting.written), len(meeting.tokens)
     assert only_refusal(meeting.tell(meeting.alice, frame)).code == "not_allowed"
-    assert (len(meeting.written), len(meeting.passes)) == before
+    assert (len(meeting.written), len(meeting.tokens)) == before
 
 
 def test_it_stays_with_the_person_at_other_terminals_and_after_a_restart(meeting: Meeting) -> None:
@@ -300,7 +300,7 @@ def test_it_stays_with_the_person_at_other_terminals_and_after_a_restart(meeting
 
 
 def test_who_lost_it_does_not_get_it_back_by_coming_again(meeting: Meeting) -> None:
-    ticket = ticket_of(meeting.passes.issue(0.0, role="host", uses=9))
+    ticket = ticket_of(meeting.tokens.issue(0.0, role="host", uses=9))
     carol, _ = meeting.meet("carol", ticket=ticket)
     assert meeting.role("carol") == "host"
     meeting.act(Moderate("role", "carol", "guest"))
@@ -410,7 +410,7 @@ def test_an_invite_leads_to_the_host_and_admits(meeting: Meeting) -> None:
 def test_each_has_an_invite_without_limits_of_their_own(meeting: Meeting) -> None:
     first, other = meeting.asked(IssueInvite()), meeting.asked(IssueInvite(), meeting.dora)
     assert meeting.asked(IssueInvite()) == first != other
-    assert meeting.passes.newest(meeting.now) is None  # which is the host's
+    assert meeting.tokens.newest(meeting.now) is None  # which is the host's
     limited = meeting.asked(IssueInvite(lifetime=60.0))
     assert limited not in (first, other)
     assert meeting.asked(IssueInvite()) == first
@@ -421,7 +421,7 @@ def test_each_has_an_invite_without_limits_of_their_own(meeting: Meeting) -> Non
 )
 def test_the_invites_of_who_loses_the_role_are_void(meeting: Meeting, loses: Moderate) -> None:
     theirs, others = meeting.asked(IssueInvite()), meeting.asked(IssueInvite(), meeting.dora)
-    hers = ticket_of(meeting.passes.issue(0.0))
+    hers = ticket_of(meeting.tokens.issue(0.0))
     meeting.act(loses)
     assert meeting.room.admission.passes_voided == 1
     assert only_refusal(meeting.meet("m1", ticket=theirs, source=LAN)[1]).code == "no_invite"
@@ -432,8 +432,8 @@ def test_the_invites_of_who_loses_the_role_are_void(meeting: Meeting, loses: Mod
 def test_they_void_all_invites(meeting: Meeting) -> None:
     tickets = [
         meeting.asked(IssueInvite()),
-        ticket_of(meeting.passes.issue(0.0)),
-        ticket_of(meeting.passes.issue(0.0, role="host")),
+        ticket_of(meeting.tokens.issue(0.0)),
+        ticket_of(meeting.tokens.issue(0.0, role="host")),
     ]
     assert refusals(meeting.tell(meeting.dora, VoidInvites())) == []
     assert meeting.room.admission.passes_voided == 1
@@ -444,7 +444,7 @@ def test_they_void_all_invites(meeting: Meeting) -> None:
 
 @pytest.mark.parametrize("role", ["host", "member", "guest", "observer"])
 def test_an_invite_gives_its_role_once(meeting: Meeting, role: Role) -> None:
-    ticket = ticket_of(meeting.passes.issue(0.0, role=role))
+    ticket = ticket_of(meeting.tokens.issue(0.0, role=role))
     peer, answers = meeting.meet("carol", ticket=ticket, source=LAN)
     welcome = next(each for each in answers if isinstance(each, Welcome))
     assert welcome.role == meeting.role("carol") == role
@@ -477,7 +477,7 @@ def test_an_invite_of_a_member_says_whose_role_it_was(meeting: Meeting) -> None:
 def test_an_invite_gives_no_role_to_who_was_here(
     meeting: Meeting, prepare: Callable[[Meeting], None]
 ) -> None:
-    ticket = ticket_of(meeting.passes.issue(0.0, role="host"))
+    ticket = ticket_of(meeting.tokens.issue(0.0, role="host"))
     prepare(meeting)
     meeting.meet("eve", ticket=ticket, device="d2", source=LAN)
     assert not meeting.room.state.administers("eve")
@@ -487,17 +487,17 @@ def test_an_invite_gives_no_role_to_who_was_here(
 
 def test_an_invite_gives_an_agent_no_role_of_people(meeting: Meeting) -> None:
     for role in ("host", "member"):
-        ticket = ticket_of(meeting.passes.issue(0.0, role=role))
+        ticket = ticket_of(meeting.tokens.issue(0.0, role=role))
         _, answers = meeting.meet("robot", ticket=ticket, source=LAN, kind="agent")
         assert role in only_refusal(answers).text
         assert refusals(meeting.meet(f"p{role}", ticket=ticket, source=LAN)[1]) == []  # not used up
-    ticket = ticket_of(meeting.passes.issue(0.0, role="observer"))
+    ticket = ticket_of(meeting.tokens.issue(0.0, role="observer"))
     meeting.joined("robot", ticket=ticket, source=LAN, kind="agent")
     assert meeting.role("robot") == "observer"
 
 
 def test_the_name_of_the_host_is_not_to_be_had_with_any_invite(meeting: Meeting) -> None:
-    ticket = ticket_of(meeting.passes.issue(0.0, role="host"))
+    ticket = ticket_of(meeting.tokens.issue(0.0, role="host"))
     for name in ("hana", "HANA", "hana_", "h\u0251na"):
         _, answers = meeting.meet(name, by=identity("mallory"), ticket=ticket, source=LAN)
         assert only_refusal(answers).code == "name_taken"

@@ -138,10 +138,10 @@ async def run(connector: Callable[[], Any], name: str = "bob", **options: Any) -
 
 
 async def test_two_people_talk_over_tls(certificate: Certificate) -> None:
-    passes = InviteTokens()
-    invite = passes.issue(time.time())
+    tokens = InviteTokens()
+    invite = tokens.issue(time.time())
     ticket = InviteSecret(invite.id, invite.secret)
-    async with hosted(certificate, passes=passes) as (_, address):
+    async with hosted(certificate, tokens=tokens) as (_, address):
         connector = tls_connector(address, certificate.pin)
         async with (
             participant(connector, "bob", ticket=ticket) as bob,
@@ -154,9 +154,9 @@ async def test_two_people_talk_over_tls(certificate: Certificate) -> None:
 
 
 async def test_an_invite_with_another_secret_opens_nothing(certificate: Certificate) -> None:
-    passes = InviteTokens()
-    invite = passes.issue(time.time())
-    async with hosted(certificate, passes=passes) as (server, address):
+    tokens = InviteTokens()
+    invite = tokens.issue(time.time())
+    async with hosted(certificate, tokens=tokens) as (server, address):
         for ticket in (InviteSecret(invite.id, bytes(16)), InviteSecret("nobody", invite.secret)):
             with pytest.raises(RoomRefused, match="not valid") as refusal:
                 await run(tls_connector(address, certificate.pin), ticket=ticket)
@@ -167,18 +167,18 @@ async def test_an_invite_with_another_secret_opens_nothing(certificate: Certific
 async def test_a_used_up_invite_opens_nothing_and_takes_nothing_from_who_used_it(
     certificate: Certificate,
 ) -> None:
-    passes = InviteTokens()
-    invite = passes.issue(time.time(), uses=1)
+    tokens = InviteTokens()
+    invite = tokens.issue(time.time(), uses=1)
     ticket = InviteSecret(invite.id, invite.secret)
     kept: list[InviteTokens] = []
     me = Identity.generate()
     async with hosted(
-        certificate, passes=passes, keep_passes=lambda passes, voids=False: kept.append(passes)
+        certificate, tokens=tokens, keep_tokens=lambda tokens, voids=False: kept.append(tokens)
     ) as (_, address):
         connector = tls_connector(address, certificate.pin)
         async with participant(connector, "bob", ticket=ticket, identity=me) as bob:
             await bob.seen.online()
-            assert kept == [passes]
+            assert kept == [tokens]
             with pytest.raises(RoomRefused, match="not valid"):
                 await run(connector, "mallory", ticket=ticket)
         async with participant(connector, "bob", ticket=ticket, identity=me) as again:
@@ -274,10 +274,10 @@ async def _pass_on(source: Connection, target: Connection) -> None:
 async def test_a_relay_with_another_certificate_gets_nobody_in(
     certificate: Certificate, other: Certificate
 ) -> None:
-    passes = InviteTokens()
-    invite = passes.issue(time.time())
+    tokens = InviteTokens()
+    invite = tokens.issue(time.time())
     ticket = InviteSecret(invite.id, invite.secret)
-    async with hosted(certificate, passes=passes) as (server, address):
+    async with hosted(certificate, tokens=tokens) as (server, address):
         async with (
             relay(address, certificate) as honest,  # with the host's own certificate
             participant(tls_connector(honest, certificate.pin), "alice") as alice,

@@ -56,7 +56,7 @@ class ServiceGateway(WebGateway):
         """
         route = self._routes.get((served.saved.id, role))
         if route is not None and route.ticket is not None:
-            known = served.passes.get(route.ticket.id)
+            known = served.tokens.get(route.ticket.id)
             if known is not None and known.is_open(self._clock() + lifetime):
                 return route
         given = None if role == "guest" else role

@@ -94,9 +94,9 @@ async def test_invites_and_members(tmp_path: Path) -> None:
         (room,) = running.service.rooms.values()
         found = read_invite((await shell.run("invite", "Garden", "--once", "--for", "2d")).strip())
         assert found.title == "Garden"
-        assert len(room.passes) == 1
+        assert len(room.tokens) == 1
         await shell.run("void", "Garden")
-        assert len(room.passes) == 0
+        assert len(room.tokens) == 0
         assert "no one was in the room yet" in await shell.run("members", "Garden")
         assert "no one called bob" in await shell.refused("remove", "Garden", "bob", "--ban")
         assert "no one called bob" in await shell.refused("role", "Garden", "bob", "host")

@@ -771,7 +771,7 @@ async def test_links_take_few_of_a_room_s_invites(tmp_path: Path) -> None:
         links = [service.web_link(served.saved.id, 60.0) for _ in range(70)]
         kept = route_of(invite).ticket
         assert kept is not None
-        assert served.passes.get(kept.id) is not None
+        assert served.tokens.get(kept.id) is not None
         for name, link in (("bob", links[0]), ("cleo", links[-1])):
             assert (await Browser(link).enter(name)).status_code == 200
         served.void_invites()
