@@ -63,7 +63,6 @@ from genie_tui.commands.registry import (
 )
 from genie_tui.exit_report import ExitReport, UnsavedInput, UnsentText
 from genie_tui.external_editor import EditorFailed, ExternalEditor
-from genie_tui.frame import Changes, Frame
 from genie_tui.notifications import Bell
 from genie_tui.onboarding import HOW_TO_GET_ONE, NONE_FOUND, Onboarding
 from genie_tui.quit import NotWritten, QuitFlow, default_path, leaving_screen, write_unsaved
@@ -83,6 +82,7 @@ from genie_tui.screens.settings import SettingsForm, SettingsScreen
 from genie_tui.strips import line_filter
 from genie_tui.stylesheet import KeepingStylesheet
 from genie_tui.terminal import HangupDriver
+from genie_tui.terminal_diff import Changes, Frame
 from genie_tui.themes import DARK, LIGHT, author_colours, selection_colours
 from genie_tui.widgets.status_bar import Counts
 

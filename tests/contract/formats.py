@@ -21,8 +21,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from msgspec import inspect
 from tests.genie_core.sessions.log_content import read_lines
 
-from genie_core.assistant.what_if.files import FOLDER as REPORTS_NAME
 from genie_core.assistant.what_if.report import WhatIfReport
+from genie_core.assistant.what_if.saved_reports import FOLDER as REPORTS_NAME
 from genie_core.room.discovery import service_record as announcement
 from genie_core.room.discovery.service_record import Announcement, write_announcement
 from genie_core.room.engine.private_arguments import PrivateArguments

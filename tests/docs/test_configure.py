@@ -32,7 +32,7 @@ from genie_core.settings.model import (
     ToolLimitsTable,
     assistant_config,
 )
-from genie_core.settings.schema import ENV_PREFIX, single_keys, variable
+from genie_core.settings.setting_keys import ENV_PREFIX, single_keys, variable
 from genie_tui.cli.commands import parser
 from genie_tui.commands.keys import Scope
 from genie_tui.commands.registry import all_actions, slash_commands

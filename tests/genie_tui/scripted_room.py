@@ -31,8 +31,8 @@ from genie_core.room.client.model import (
 )
 from genie_core.room.engine.approvals import Approvals
 from genie_core.room.engine.controls import CustomCommand, EngineControls
+from genie_core.room.engine.engine_host import EngineHost
 from genie_core.room.engine.grants import Grant, Grants
-from genie_core.room.engine.host import EngineHost
 from genie_core.room.engine.restart_backlog import BacklogChoice
 from genie_core.room.engine.tool_effects import ToolEffect, ToolEffects
 from genie_core.room.files.transfer import Direction, Transfer

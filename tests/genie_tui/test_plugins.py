@@ -21,7 +21,7 @@ def test_importer_of_third_party(
     third_party(
         "[genie.importers]\nzulip = thirdparty\n",
         "from contextlib import contextmanager\n"
-        "from genie_import.history import Author, History, HistoryMessage\n"
+        "from genie_import.importer import Author, History, HistoryMessage\n"
         "def knows(path): return path.suffix == '.zulip'\n"
         "@contextmanager\n"
         "def opened(path, name):\n"

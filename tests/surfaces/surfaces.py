@@ -21,6 +21,7 @@ from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread
 from genie_core.room.view.log import EntryLog, message_of
 from genie_core.room.view.wording import message_text, message_title, why_silent
+from genie_core.sessions.excerpts import excerpt, last_spoken
 from genie_core.sessions.export.html import html
 from genie_core.sessions.export.markdown import markdown
 from genie_core.sessions.log.format import encode_line
@@ -28,7 +29,6 @@ from genie_core.sessions.metadata import SessionMetadata
 from genie_core.sessions.replay.landmarks import landmark_of, words_in
 from genie_core.sessions.search.documents import documents
 from genie_core.sessions.session import SavedSession
-from genie_core.sessions.transcript import excerpt, last_spoken
 from genie_serve.web.feed import RoomFeed
 from genie_tui.cli.plain.lines import entries_of, thread_entries
 from genie_tui.cli.plain.log import lines

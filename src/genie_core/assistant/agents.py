@@ -27,12 +27,12 @@ from genie_core.assistant.instructions.prompt import InstructionSources
 from genie_core.assistant.instructions.skills import READ_SKILL, find_skills
 from genie_core.assistant.instructions.texts import TextFolder
 from genie_core.assistant.known_programs import title_of
+from genie_core.assistant.models.chosen_models import ModelBinding, ModelRegistry
 from genie_core.assistant.models.options import (
     check_options,
     openai_settings,
     pydantic_settings,
 )
-from genie_core.assistant.models.registry import ModelBinding, ModelRegistry
 from genie_core.assistant.models.switchable import SwitchableAgent, SwitchableReasoner
 from genie_core.assistant.offline.agent import OfflineAgent
 from genie_core.assistant.offline.answer import found_here

@@ -18,7 +18,7 @@ from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig
 from genie_core.assistant.controls import AssistantControls, risk_in
 from genie_core.assistant.instructions.skills import SKILL_FILE, skill_effects
 from genie_core.assistant.known_programs import title_of
-from genie_core.assistant.models.registry import ModelRegistry, label_of
+from genie_core.assistant.models.chosen_models import ModelRegistry, label_of
 from genie_core.assistant.policy.effects import effects_of
 from genie_core.assistant.policy.normalize import normalized
 from genie_core.assistant.policy.policy import Policy

@@ -9,8 +9,8 @@ from genie_core.assistant.agents import DIRECT, MENTION_ONLY, AssistantBuilder, 
 from genie_core.assistant.errors import UnknownPart
 from genie_core.assistant.instructions.commands import find_commands
 from genie_core.assistant.known_programs import title_of
+from genie_core.assistant.models.chosen_models import label_of
 from genie_core.assistant.models.discover import local_address
-from genie_core.assistant.models.registry import label_of
 from genie_core.assistant.programs import PROGRAM_RISKS
 from genie_core.assistant.tools.files.files import file_names
 from genie_core.message import SYSTEM

@@ -17,8 +17,8 @@ from genie_core.assistant.instructions.commands import find_commands, misplaced_
 from genie_core.assistant.instructions.prompt import InstructionSources
 from genie_core.assistant.policy.policy import broken_rule, rule_faults
 from genie_core.assistant.prompts import Kind, load_or_shipped, load_prompt
+from genie_core.assistant.servers.config_entries import fit_name
 from genie_core.assistant.servers.config_file import ServersFile, load_servers
-from genie_core.assistant.servers.entries import fit_name
 from genie_core.assistant.tools.catalog import TOOL_NAMES
 
 ALONE: Final = "the assistant"

@@ -20,12 +20,12 @@ logger = logging.getLogger(__name__)
 if TYPE_CHECKING:
     from genie_core.room.protocol.events import Quote
     from genie_core.sessions.catalog import Catalog, Listing
+    from genie_core.sessions.excerpts import TranscriptLine
     from genie_core.sessions.labels import Labels
     from genie_core.sessions.lock import LockHolder
     from genie_core.sessions.replay.player import Recording
     from genie_core.sessions.search.index import SearchResult
     from genie_core.sessions.session import SavedSession
-    from genie_core.sessions.transcript import TranscriptLine
     from genie_core.sessions.trash import Send
 
 PREVIEWED: Final = 12
@@ -118,9 +118,9 @@ class SessionService:
 
     def last_lines(self, id_: str) -> "list[TranscriptLine]":
         """Return the last messages and answers of a session, oldest first."""
+        from genie_core.sessions.excerpts import last_spoken
         from genie_core.sessions.log.reader import LogReader
         from genie_core.sessions.session import LOG_NAME
-        from genie_core.sessions.transcript import last_spoken
 
         with LogReader.open(self._folder / id_ / LOG_NAME) as reader:
             return last_spoken(reader, PREVIEWED)

@@ -10,6 +10,7 @@ import msgspec
 from genie_core.room.protocol.events import ROOM, Event, Quote, RoomCreated
 from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.errors import InvalidTag
+from genie_core.sessions.excerpts import excerpt
 from genie_core.sessions.lock import SessionInUse, hold, holder, in_turn
 from genie_core.sessions.log.reader import LogReader, last_logged
 from genie_core.sessions.log.writer import EventLog, OpenedLog
@@ -23,7 +24,6 @@ from genie_core.sessions.metadata import (
     read_metadata,
     summary_of,
 )
-from genie_core.sessions.transcript import excerpt
 from genie_core.storage.atomic import replace_file, unused_path
 from genie_core.storage.blobs import BLOBS_NAME, BlobStore
 from genie_core.storage.errors import StorageError, disk_access

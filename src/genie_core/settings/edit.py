@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from genie_core.settings.load import statements
-from genie_core.settings.schema import Key
+from genie_core.settings.setting_keys import Key
 
 
 def put(text: str, key: Key, value: Any) -> str:

@@ -12,7 +12,7 @@ import msgspec
 
 from genie_core.errors import GenieError
 from genie_core.settings.model import KEY_NAMES, BrokenEntry, PartialSettings, Settings
-from genie_core.settings.schema import Key, read_key, read_value, single_keys, spell, variable
+from genie_core.settings.setting_keys import Key, read_key, read_value, single_keys, spell, variable
 from genie_core.settings.validate import SettingMistake, mistakes, wrong
 from genie_core.storage.atomic import read_file, reason, replace_file
 from genie_core.text.decoding import NotText, decode_text

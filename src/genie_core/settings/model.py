@@ -26,7 +26,7 @@ from genie_core.room.protocol.limits import Limits
 from genie_core.runtime.model_limits import DECISION_TIMEOUT, MAX_TURNS, STALL_TIMEOUT
 from genie_core.sessions.retention import RetentionLimits
 from genie_core.settings.locations import Locations, folder_at
-from genie_core.settings.schema import fields_of
+from genie_core.settings.setting_keys import fields_of
 
 KEY_NAMES: Final = {
     f"{model}base_url": f"{model}api_key_env"

@@ -8,7 +8,7 @@ import msgspec
 
 from genie_core.assistant.config import AGENT_NAME
 from genie_core.privacy.redaction import hide_secrets
-from genie_core.settings.schema import (
+from genie_core.settings.setting_keys import (
     Key,
     expected,
     fields_of,

@@ -21,7 +21,7 @@ from genie_core.settings.load import (
 )
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import KEY_NAMES, Preset, Settings
-from genie_core.settings.schema import (
+from genie_core.settings.setting_keys import (
     Key,
     NoSuchKey,
     fields_of,

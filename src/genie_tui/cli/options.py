@@ -6,7 +6,7 @@ from typing import Any, Final, NoReturn, TypeAlias
 
 from genie_core.privacy.redaction import hide_secrets
 from genie_core.settings.model import Settings
-from genie_core.settings.schema import NoSuchKey, given_as
+from genie_core.settings.setting_keys import NoSuchKey, given_as
 from genie_tui.cli.output import safe_line
 
 INPUT_HELP: Final = """\

@@ -69,7 +69,7 @@ def _list(
 
 
 def _one_with_login(servers: Mapping[str, "ServerSpec"], name: str) -> "ServerSpec":
-    from genie_core.assistant.servers.entries import fit_name
+    from genie_core.assistant.servers.config_entries import fit_name
     from genie_core.assistant.servers.login import can_log_in
 
     spec = servers.get(name) or servers.get(fit_name(name))

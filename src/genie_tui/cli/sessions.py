@@ -17,6 +17,7 @@ from genie_core.room.state.room_state import RoomState
 from genie_core.room.view.agents import agent_path
 from genie_core.sessions.catalog import Catalog, Listing, extent
 from genie_core.sessions.check import Checkup, check
+from genie_core.sessions.excerpts import last_spoken
 from genie_core.sessions.fork import fork
 from genie_core.sessions.listing import past_line
 from genie_core.sessions.lock import LockHolder, SessionInUse, holder
@@ -27,7 +28,6 @@ from genie_core.sessions.search.documents import SearchHit
 from genie_core.sessions.search.index import IndexBusy, SearchIndex, search_sessions
 from genie_core.sessions.search.query import FIELDS
 from genie_core.sessions.session import SavedSession
-from genie_core.sessions.transcript import last_spoken
 from genie_core.sessions.trash import trash
 from genie_core.settings.locations import folder_at, short_path
 from genie_core.settings.model import default_name

@@ -23,12 +23,12 @@ from genie_tui.widgets.approvals.call_text import diff_lines
 from genie_tui.widgets.approvals.panel import ApprovalPanel
 from genie_tui.widgets.banner import Banner
 from genie_tui.widgets.composer.composer import Composer
-from genie_tui.widgets.hint_line import HintLine
 from genie_tui.widgets.join_requests import JoinRequests
 from genie_tui.widgets.roster import Roster
 from genie_tui.widgets.side_panel import SidePanel, Tab
 from genie_tui.widgets.status_bar import StatusBar
 from genie_tui.widgets.timeline.timeline import Timeline
+from genie_tui.widgets.typing_line import HintLine
 
 if TYPE_CHECKING:
     from genie_core.room.participant.room import JoinedRoom

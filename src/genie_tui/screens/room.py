@@ -90,7 +90,6 @@ from genie_tui.widgets.approvals.panel import ApprovalPanel
 from genie_tui.widgets.banner import rivals_line
 from genie_tui.widgets.composer.composer import Composer
 from genie_tui.widgets.find_bar import FindBar
-from genie_tui.widgets.hint_line import HintLine
 from genie_tui.widgets.join_requests import JoinRequests
 from genie_tui.widgets.key_footer import KeyFooter
 from genie_tui.widgets.roster import Roster
@@ -98,6 +97,7 @@ from genie_tui.widgets.side_panel import SidePanel
 from genie_tui.widgets.status_bar import Counts, StatusBar
 from genie_tui.widgets.timeline.timeline import DecisionMarkRequested, Timeline
 from genie_tui.widgets.too_small import TooSmall
+from genie_tui.widgets.typing_line import HintLine
 
 if TYPE_CHECKING:
     from genie_core.room.participant.room import JoinedRoom

@@ -29,7 +29,7 @@ from genie_core.settings.load import (
 )
 from genie_core.settings.locations import Locations, short_path
 from genie_core.settings.model import Settings, assistant_config
-from genie_core.settings.schema import Key, read_value, type_at
+from genie_core.settings.setting_keys import Key, read_value, type_at
 from genie_core.settings.validate import wrong
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keymap import Keymap, keymap_of

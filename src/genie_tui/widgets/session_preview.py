@@ -12,9 +12,9 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from genie_core.errors import GenieError
+from genie_core.sessions.excerpts import TranscriptLine
 from genie_core.sessions.listing import OpenMode, SessionRow
 from genie_core.sessions.search.documents import SearchHit
-from genie_core.sessions.transcript import TranscriptLine
 from genie_core.text.format import counted, file_size, local_time
 from genie_core.text.safe import visible, visible_line
 from genie_tui.widgets.session_list import snippet_parts

@@ -17,9 +17,9 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.errors import AmbiguousSession, UnknownSession
+from genie_core.sessions.excerpts import MOST_CHARS, MOST_MESSAGES
 from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.session import SavedSession
-from genie_core.sessions.transcript import MOST_CHARS, MOST_MESSAGES
 
 
 def room(base: Path, title: str, *said: tuple[str, AnyBody]) -> SavedSession:

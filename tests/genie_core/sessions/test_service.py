@@ -14,12 +14,12 @@ from genie_core.room.protocol.events import (
     MessagePosted,
 )
 from genie_core.sessions.errors import NoSuchEvent
+from genie_core.sessions.excerpts import TranscriptLine
 from genie_core.sessions.listing import OpenMode
 from genie_core.sessions.lock import SessionInUse
 from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.retention import RetentionLimits
 from genie_core.sessions.service import PREVIEWED, SessionService
-from genie_core.sessions.transcript import TranscriptLine
 from genie_core.storage.errors import StorageError
 
 

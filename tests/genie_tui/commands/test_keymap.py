@@ -31,10 +31,10 @@ from genie_tui.screens.dialogs.full_view import FullViewScreen
 from genie_tui.screens.dialogs.pick import PickScreen, Row
 from genie_tui.screens.help import HelpScreen, HelpText
 from genie_tui.widgets.activity.activity_list import ActivityList
-from genie_tui.widgets.hint_line import HintLine
 from genie_tui.widgets.key_footer import KeyFooter
 from genie_tui.widgets.keys_in_order import LineInput
 from genie_tui.widgets.timeline.timeline import Timeline
+from genie_tui.widgets.typing_line import HintLine
 
 SOURCES = Path(__file__).parents[3] / "src"
 

@@ -52,12 +52,12 @@ from genie_tui.widgets.approvals.card import ReasonInput
 from genie_tui.widgets.approvals.key_guard import LOOK
 from genie_tui.widgets.approvals.panel import ApprovalPanel
 from genie_tui.widgets.composer.composer import PLACEHOLDER, UNANSWERED_PLACEHOLDER, Composer
-from genie_tui.widgets.hint_line import HintLine
 from genie_tui.widgets.key_footer import KeyFooter
 from genie_tui.widgets.roster import Roster
 from genie_tui.widgets.side_panel import SidePanel, Tab
 from genie_tui.widgets.status_bar import StatusBar
 from genie_tui.widgets.timeline.timeline import Timeline
+from genie_tui.widgets.typing_line import HintLine
 
 NARROW = (80, 24)
 

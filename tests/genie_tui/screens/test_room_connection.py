@@ -15,8 +15,8 @@ from genie_tui.room_feed import RoomFeed
 from genie_tui.widgets.approvals.panel import ApprovalPanel
 from genie_tui.widgets.banner import CALM, Banner
 from genie_tui.widgets.composer.composer import Composer
-from genie_tui.widgets.hint_line import HintLine
 from genie_tui.widgets.status_bar import StatusBar
+from genie_tui.widgets.typing_line import HintLine
 
 
 async def test_a_lost_connection_is_announced_and_writing_goes_on(

@@ -19,9 +19,9 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.protocol.frames import AgentProgress, AnswerDelta, MemberTyping
 from genie_tui.widgets.activity.activity_list import ActivityList
-from genie_tui.widgets.hint_line import HintLine
 from genie_tui.widgets.roster import Roster
 from genie_tui.widgets.timeline.timeline import Timeline
+from genie_tui.widgets.typing_line import HintLine
 
 
 def lines(widget: Any) -> str:

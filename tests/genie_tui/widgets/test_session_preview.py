@@ -10,11 +10,11 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from genie_core.errors import GenieError
+from genie_core.sessions.excerpts import TranscriptLine
 from genie_core.sessions.listing import OpenMode, SessionRow
 from genie_core.sessions.lock import LockHolder
 from genie_core.sessions.search.documents import SearchHit
 from genie_core.sessions.search.snippet import Snippet
-from genie_core.sessions.transcript import TranscriptLine
 from genie_tui.widgets.session_preview import SessionPreview, brief
 
 

@@ -11,8 +11,8 @@ from typing import Final
 
 import msgspec
 
-from genie_core.assistant.what_if.files import FOLDER
 from genie_core.assistant.what_if.report import CaseResult
+from genie_core.assistant.what_if.saved_reports import FOLDER
 from genie_core.storage.atomic import append_line, make_private_folder
 from genie_core.storage.errors import disk_access
 

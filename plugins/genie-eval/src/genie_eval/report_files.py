@@ -8,8 +8,8 @@ from typing import Final
 
 import msgspec
 
-from genie_core.assistant.what_if.files import FOLDER
 from genie_core.assistant.what_if.report import WhatIfReport
+from genie_core.assistant.what_if.saved_reports import FOLDER
 from genie_core.storage.atomic import replace_file
 from genie_core.storage.errors import disk_access
 from genie_eval.report_text import markdown

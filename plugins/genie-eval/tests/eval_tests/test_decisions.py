@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from genie_core.assistant.what_if.files import FOLDER, saved
 from genie_core.assistant.what_if.report import CaseResult, Comparison
+from genie_core.assistant.what_if.saved_reports import FOLDER, saved
 from genie_core.storage.errors import DiskFailure
 from genie_eval.decisions import (
     DECISIONS_NAME,

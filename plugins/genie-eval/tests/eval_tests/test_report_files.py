@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from genie_core.assistant.what_if.files import FOLDER, saved
 from genie_core.assistant.what_if.report import WhatIfReport
+from genie_core.assistant.what_if.saved_reports import FOLDER, saved
 from genie_core.storage.errors import DiskFailure
 from genie_eval.report_files import save
 

@@ -22,7 +22,7 @@ from genie_import.fields import (
     value_at,
     words_in,
 )
-from genie_import.history import (
+from genie_import.importer import (
     BRANCH,
     INSTRUCTION,
     ME,

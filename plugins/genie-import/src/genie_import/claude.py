@@ -16,7 +16,7 @@ from genie_import.fields import (
     text_of,
     words_in,
 )
-from genie_import.history import (
+from genie_import.importer import (
     ME,
     THOUGHT,
     TOOL,

@@ -17,7 +17,7 @@ from genie_core.settings.model import Settings, default_name
 from genie_core.text.format import counted
 from genie_core.text.safe import quoted_line
 from genie_import.detect import opened_history
-from genie_import.history import Found, Importer, LeftOut
+from genie_import.importer import Found, Importer, LeftOut
 from genie_import.writer import ImportedRoom, ImportReport, left_line, write_rooms
 from genie_tui.cli.export import print_notes
 from genie_tui.cli.output import safe_line

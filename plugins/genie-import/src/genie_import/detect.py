@@ -21,7 +21,7 @@ from genie_import.export_files import (
     raw_items,
 )
 from genie_import.group_genie import is_store, read_group_genie
-from genie_import.history import Found, History, LeftOut
+from genie_import.importer import Found, History, LeftOut
 from genie_import.irc import channel_of, first_line, has_time, is_irc, read_irc
 from genie_import.slack import is_slack, read_day, read_slack
 

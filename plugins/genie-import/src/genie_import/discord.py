@@ -19,7 +19,7 @@ from genie_import.fields import (
     value_at,
     words_in,
 )
-from genie_import.history import (
+from genie_import.importer import (
     NOTICE,
     UNKNOWN_AUTHOR,
     Author,

@@ -18,7 +18,7 @@ import msgspec
 from genie_core.sessions.errors import NotImportable
 from genie_core.storage.archives import BROKEN_ARCHIVE, MOST_TIMES, SLACK
 from genie_core.storage.atomic import reason
-from genie_import.history import NOT_UNDERSTOOD, LeftOut
+from genie_import.importer import NOT_UNDERSTOOD, LeftOut
 
 MOST_FILES: Final = 1_000_000
 SMALL_BYTES: Final = 64 * 1024 * 1024

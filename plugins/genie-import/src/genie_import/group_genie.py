@@ -18,7 +18,7 @@ from genie_core.storage.atomic import create_file, make_private_folder, sync_dat
 from genie_core.storage.legacy import JOURNAL, VALUE, Memory, earlier_name, read_memory
 from genie_import.export_files import SMALL_BYTES
 from genie_import.fields import file_names
-from genie_import.history import (
+from genie_import.importer import (
     NOT_UNDERSTOOD,
     Author,
     Entry,

@@ -15,7 +15,7 @@ from typing import Final
 
 from genie_import.export_files import ExportFile, head_of
 from genie_import.fields import moment_of
-from genie_import.history import (
+from genie_import.importer import (
     NOTICE,
     Author,
     Entry,

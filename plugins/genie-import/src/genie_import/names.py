@@ -17,7 +17,7 @@ from genie_core.room.protocol.names import (
     is_reserved,
     skeletons,
 )
-from genie_import.history import ME, Author
+from genie_import.importer import ME, Author
 
 NAMELESS: Final = "member"
 

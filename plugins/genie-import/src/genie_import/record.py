@@ -10,7 +10,7 @@ import msgspec
 from genie_core.room.protocol.codec import whole_text
 from genie_core.room.protocol.events import is_moment
 from genie_core.text.safe import visible
-from genie_import.history import History, HistoryMessage, LeftOut
+from genie_import.importer import History, HistoryMessage, LeftOut
 
 T = TypeVar("T")
 

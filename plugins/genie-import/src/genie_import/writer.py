@@ -41,7 +41,7 @@ from genie_core.sessions.session import LOG_NAME, SavedSession
 from genie_core.storage.atomic import create_file, make_private_folder, replace_file, sync_data
 from genie_core.storage.errors import disk_access
 from genie_core.storage.filenames import safe_name
-from genie_import.history import (
+from genie_import.importer import (
     Author,
     Entry,
     Finish,

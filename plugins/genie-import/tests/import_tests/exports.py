@@ -9,7 +9,7 @@ from genie_core.room.protocol.events import AnswerPosted, Event, MessageEdited, 
 from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.session import SavedSession
 from genie_import.detect import opened_history
-from genie_import.history import HistoryMessage, LeftOut
+from genie_import.importer import HistoryMessage, LeftOut
 from genie_import.writer import ImportReport, write_rooms
 
 NOW = 1_795_000_000.0

@@ -39,8 +39,8 @@ from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings
 from genie_import import export_files
 from genie_import.detect import opened_history
-from genie_import.history import EMPTY as NO_TEXT
-from genie_import.history import Author, History, HistoryMessage
+from genie_import.importer import EMPTY as NO_TEXT
+from genie_import.importer import Author, History, HistoryMessage
 from genie_import.names import Names
 from genie_import.writer import MOST_CHARS, ImportReport, write_rooms
 

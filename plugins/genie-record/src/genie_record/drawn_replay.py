@@ -24,8 +24,8 @@ from genie_core.text.safe import visible_line
 from genie_record.animated_svg import AnimatedSvg
 from genie_record.asciicast import HEIGHT, LAST, WIDTH, asciicast_line, moments
 from genie_tui.app import GenieApp
-from genie_tui.frame import Frame
 from genie_tui.screens.replay import ReplayScreen
+from genie_tui.terminal_diff import Frame
 
 BEGIN: Final = "\x1b[?25l\x1b[?7l"
 """No cursor, and no wrapped lines: as in the program."""

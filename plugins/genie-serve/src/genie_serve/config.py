@@ -14,7 +14,7 @@ from genie_core.room.protocol.limits import Limits
 from genie_core.room.protocol.names import check_name
 from genie_core.room.security.keys import is_key
 from genie_core.settings.load import SettingsFile, parse_settings
-from genie_core.settings.schema import Key, from_text, spell
+from genie_core.settings.setting_keys import Key, from_text, spell
 from genie_core.settings.validate import mistakes
 from genie_core.storage.atomic import read_file, reason
 from genie_core.text.decoding import NotText, decode_text

@@ -13,7 +13,7 @@ from tests.genie_core.room.doubles import Guest, Recorder
 from genie_core.assistant.errors import AssistantError
 from genie_core.room.engine.approval_policy import ToolCall
 from genie_core.room.engine.controls import Allowance
-from genie_core.room.engine.host import EngineHost
+from genie_core.room.engine.engine_host import EngineHost
 from genie_core.room.engine.tool_effects import UNKNOWN_EFFECTS
 from genie_core.room.protocol.events import AnswerPosted, MemberJoined, MemberLeft, MessagePosted
 from genie_serve import guests

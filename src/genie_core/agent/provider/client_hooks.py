@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from genie_core.agent.provider.failures import seconds_in
-from genie_core.agent.provider.response_stream import mend
+from genie_core.agent.provider.mended_response import mend
 from genie_core.errors import wait_in_words
 from genie_core.runtime.progress import doing
 from genie_core.runtime.threads import in_thread

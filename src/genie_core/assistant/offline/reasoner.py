@@ -6,8 +6,8 @@ from typing import Final
 
 import msgspec
 
-from genie_core.agent.provider.reasoner_history import RememberingReasoner, latest_turns
 from genie_core.agent.provider.reasoner_prompt import reasoner_prompt
+from genie_core.agent.provider.remembering_reasoner import RememberingReasoner, latest_turns
 from genie_core.assistant.offline import messages
 from genie_core.assistant.offline.requests import plain_request
 from genie_core.assistant.reasoners.mention import mentioned, mentions_someone_else, without_mention

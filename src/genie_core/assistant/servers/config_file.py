@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from genie_core.assistant.config import Sandbox
-from genie_core.assistant.servers.entries import Entry, Unusable, server_name
+from genie_core.assistant.servers.config_entries import Entry, Unusable, server_name
 from genie_core.assistant.servers.errors import ServersFileError
 from genie_core.text.decoding import NotText, decode_text, plain_json
 

@@ -18,7 +18,7 @@ from genie_core.agent.approval import Verdict, ask_about, asking
 from genie_core.assistant.servers.calls import CallsInProgress
 from genie_core.room.engine.approval_policy import ANSWER_SERVER
 from genie_core.runtime.progress import doing
-from genie_core.text.form import UnfitForm, fault_in, fields_of
+from genie_core.text.tool_form import UnfitForm, fault_in, fields_of
 
 MOST_QUESTIONS: Final = 10
 """Questions in one call; calls of a server that run at the same time count as one."""

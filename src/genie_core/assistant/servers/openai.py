@@ -19,6 +19,7 @@ from mcp.types import (
 
 from genie_core.agent.provider.openai.servers import WatchedServer
 from genie_core.assistant.servers.client import client_over, enter, leave
+from genie_core.assistant.servers.offered_prompts import learn_offers
 from genie_core.assistant.servers.offered_tools import (
     LARGEST_FILE,
     LONGEST_DESCRIPTION,
@@ -27,7 +28,6 @@ from genie_core.assistant.servers.offered_tools import (
     cut,
     too_large,
 )
-from genie_core.assistant.servers.offers import learn_offers
 from genie_core.assistant.servers.resources import ABOUT
 from genie_core.assistant.servers.tool_server import ToolServer
 from genie_core.runtime.progress import note

@@ -15,6 +15,7 @@ from genie_core.agent.provider.pydantic_ai.clients import has_gone
 from genie_core.agent.provider.pydantic_ai.servers import ToleratedServer
 from genie_core.agent.provider.tool_server_outages import START_TIMEOUT
 from genie_core.assistant.servers.calls import CallTimeout
+from genie_core.assistant.servers.offered_prompts import learn_offers
 from genie_core.assistant.servers.offered_tools import (
     LARGEST_FILE,
     LONGEST_DESCRIPTION,
@@ -23,7 +24,6 @@ from genie_core.assistant.servers.offered_tools import (
     cut,
     too_large,
 )
-from genie_core.assistant.servers.offers import learn_offers
 from genie_core.assistant.servers.resources import ABOUT
 from genie_core.assistant.servers.tool_server import ToolServer
 

@@ -69,7 +69,7 @@ class Profile:
 
     def answering_with(self, model: str) -> "Profile":
         """Use the model that the person named."""
-        from genie_core.assistant.models.registry import choice_in, with_main_model
+        from genie_core.assistant.models.chosen_models import choice_in, with_main_model
 
         choice = choice_in(self.config, model)
         return replace(self, config=with_main_model(self.config, choice))

@@ -193,7 +193,7 @@ class RoomService(SessionService):
 
     def reports(self, saved: str) -> "Sequence[WhatIfReport]":
         """Return the what-if reports of a saved room, latest first."""
-        from genie_core.assistant.what_if.files import saved as saved_reports
+        from genie_core.assistant.what_if.saved_reports import saved as saved_reports
 
         return list(saved_reports(self._locations.sessions / saved))
 

@@ -25,7 +25,7 @@ from genie_core.room.client.model import (
 )
 from genie_core.room.engine.approvals import Approvals
 from genie_core.room.engine.config import EngineSite
-from genie_core.room.engine.host import EngineHost
+from genie_core.room.engine.engine_host import EngineHost
 from genie_core.room.engine.pending_reports import lacking
 from genie_core.room.engine.remote_control import RemoteControl
 from genie_core.room.engine.reporter import EngineReporter

@@ -9,8 +9,8 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from genie_core.text.form import FormFault, FormField, fields_of, read_form
 from genie_core.text.safe import visible, visible_line
+from genie_core.text.tool_form import FormFault, FormField, fields_of, read_form
 from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.keys import Scope
 from genie_tui.screens.dialogs.review import ReviewDialog

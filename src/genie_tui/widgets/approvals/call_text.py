@@ -20,9 +20,9 @@ from genie_core.room.view.approvals import (
     tool_words,
 )
 from genie_core.room.view.wording import quote_of
-from genie_core.text.form import FormField, UnfitForm, fields_of
 from genie_core.text.format import counted, duration
 from genie_core.text.safe import visible, visible_line
+from genie_core.text.tool_form import FormField, UnfitForm, fields_of
 
 RISK_STYLES: Final = {
     "read": "$text-success bold",

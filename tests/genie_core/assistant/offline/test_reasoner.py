@@ -9,7 +9,7 @@ from pydantic_ai.models.function import AgentInfo as ModelInfo
 from pydantic_ai.models.function import FunctionModel
 
 from genie_core.agent.provider.pydantic_ai import DefaultGroupReasoner
-from genie_core.agent.provider.reasoner_history import MAX_TURNS
+from genie_core.agent.provider.remembering_reasoner import MAX_TURNS
 from genie_core.assistant.offline.reasoner import OfflineReasoner
 from genie_core.assistant.tools.catalog import TOOL_NAMES
 from genie_core.message import Message

@@ -22,8 +22,8 @@ from genie_core.room.state.proofs import NOT_HANDLER, NOT_SEALED
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.snapshot import decode_state, encode_state
 from genie_core.room.state.thread import Phase
+from genie_core.sessions.excerpts import spoken
 from genie_core.sessions.export.story import story
-from genie_core.sessions.transcript import spoken
 
 SECRET = "the launch is on Friday"
 

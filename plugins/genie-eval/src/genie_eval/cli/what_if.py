@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
 from genie_core.assistant.config import AssistantConfig, ModelChoice
-from genie_core.assistant.models.registry import choice_in, with_main_model
+from genie_core.assistant.models.chosen_models import choice_in, with_main_model
 from genie_core.assistant.prompts import load_prompt, load_prompt_at
 from genie_core.assistant.secrets import OwnSecrets
 from genie_core.assistant.what_if.report import WhatIfReport

@@ -16,8 +16,8 @@ from tests.limits import scaled
 
 from eval_tests.cli.decided_log import LOG
 from genie_core.assistant.errors import UnknownTemplate, UnreadableTemplate
-from genie_core.assistant.what_if.files import FOLDER, saved
 from genie_core.assistant.what_if.report import Summary, WhatIfReport
+from genie_core.assistant.what_if.saved_reports import FOLDER, saved
 from genie_core.sessions.errors import UnknownSession
 from genie_core.sessions.labels import Label, Labels
 from genie_core.sessions.session import SavedSession

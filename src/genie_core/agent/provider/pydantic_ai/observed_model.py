@@ -34,6 +34,7 @@ from genie_core.agent.provider.client_hooks import know_platform, prepare_client
 from genie_core.agent.provider.compaction import ShortenedHistory
 from genie_core.agent.provider.compaction_summary import Compaction
 from genie_core.agent.provider.fallback import is_unavailable, report_fallback
+from genie_core.agent.provider.mended_response import NO_END
 from genie_core.agent.provider.prompt_cache import cache_key
 from genie_core.agent.provider.pydantic_ai.errors import (
     failure_of,
@@ -41,7 +42,6 @@ from genie_core.agent.provider.pydantic_ai.errors import (
     trouble_of,
     unwrapped,
 )
-from genie_core.agent.provider.response_stream import NO_END
 from genie_core.agent.provider.tool_definitions import concise, one_line
 from genie_core.runtime.progress import Usage, doing, spent
 

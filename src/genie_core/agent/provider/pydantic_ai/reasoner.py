@@ -18,8 +18,8 @@ from genie_core.agent.provider.pydantic_ai.observed_model import ObservedModel, 
 from genie_core.agent.provider.pydantic_ai.portable import portable
 from genie_core.agent.provider.pydantic_ai.saved import from_json, to_json, without_prompt
 from genie_core.agent.provider.pydantic_ai.structured import StructuredOutputAnywhere
-from genie_core.agent.provider.reasoner_history import RememberingReasoner, latest_turns
 from genie_core.agent.provider.reasoner_prompt import MAX_MESSAGES, reasoner_prompt
+from genie_core.agent.provider.remembering_reasoner import RememberingReasoner, latest_turns
 from genie_core.errors import ModelFailed
 from genie_core.message import Message
 from genie_core.reasoner.base import Response

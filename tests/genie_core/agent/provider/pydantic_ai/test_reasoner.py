@@ -22,8 +22,8 @@ from tests.limits import scaled
 
 from genie_core.agent import AgentInput, Decision
 from genie_core.agent.provider.pydantic_ai import DefaultAgent, DefaultGroupReasoner
-from genie_core.agent.provider.reasoner_history import MAX_TURNS, MIN_TURNS
 from genie_core.agent.provider.reasoner_prompt import MAX_MESSAGES
+from genie_core.agent.provider.remembering_reasoner import MAX_TURNS, MIN_TURNS
 from genie_core.datastore import DataStore
 from genie_core.message import Attachment, Message, Thread
 from genie_core.reasoner import GroupReasonerFactory, Response

@@ -30,7 +30,7 @@ from genie_core.room.client.events import RoomEvent
 from genie_core.room.client.model import Answer, EngineState, EngineStatus
 from genie_core.room.client.signer import Signer
 from genie_core.room.engine.config import Engine, EngineConfig, EngineLoader, EngineSite
-from genie_core.room.engine.host import EngineHost
+from genie_core.room.engine.engine_host import EngineHost
 from genie_core.room.files.transfer import Direction, Transfer
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.events import (

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from genie_core.text.form import (
+from genie_core.text.tool_form import (
     LONGEST_FORM,
     MOST_FIELDS,
     FormFault,

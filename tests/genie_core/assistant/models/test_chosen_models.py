@@ -3,7 +3,7 @@ import pytest
 from genie_core.assistant.config import AgentSpec, AssistantConfig, ModelChoice, Runtime
 from genie_core.assistant.errors import MissingVariable, UnknownProvider
 from genie_core.assistant.models import make
-from genie_core.assistant.models.registry import ModelBinding, ModelRegistry
+from genie_core.assistant.models.chosen_models import ModelBinding, ModelRegistry
 
 KEYS = {"OPENAI_API_KEY": "sk-none"}
 LOCAL = "http://127.0.0.1:9/v1"

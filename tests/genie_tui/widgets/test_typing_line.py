@@ -4,7 +4,7 @@ from tests.genie_tui.scripted_room import HandClock
 from textual.app import ComposeResult
 
 from genie_core.room.protocol.events import Event, MemberLeft, MessagePosted
-from genie_tui.widgets.hint_line import LATE, LINGER, HintLine
+from genie_tui.widgets.typing_line import LATE, LINGER, HintLine
 
 
 class Host(CommandKeysApp):

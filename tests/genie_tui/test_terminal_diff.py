@@ -18,7 +18,7 @@ from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.geometry import Region
 from textual.strip import Strip
 
-from genie_tui.frame import Frame
+from genie_tui.terminal_diff import Frame
 
 WIDTH, HEIGHT = 24, 3
 CONSOLE = Console(color_system="truecolor", width=WIDTH, legacy_windows=False)

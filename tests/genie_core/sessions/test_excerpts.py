@@ -16,9 +16,9 @@ from genie_core.room.protocol.events import (
     RunCancelled,
 )
 from genie_core.sessions.changes import LatestTexts
+from genie_core.sessions.excerpts import LOOKED_AT, last_spoken, spoken
 from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.log.reader import PART, LogReader
-from genie_core.sessions.transcript import LOOKED_AT, last_spoken, spoken
 
 
 def test_what_is_spoken_is_told_as_in_a_conversation() -> None:
