@@ -48,7 +48,7 @@ BUDGET = {
 MOST_PARAMETERS = 10
 SDK_CONTRACTS = {"DefaultAgent"}
 """Classes with a constructor that mirrors that of an SDK."""
-SRC, PLUGINS = 105_175, 18_485
+SRC, PLUGINS = 105_198, 18_485
 
 
 def lines(folder: str) -> int:

@@ -233,6 +233,7 @@ class RoomConnection:
         who = self._handshake
         who.name, who.room = welcome.name, welcome.room
         self.messages.limits = welcome.limits
+        self.messages.host_knows = welcome.knows
         unsent, steps = self.queue.connected(welcome.limits)
         self._receiver.welcome(welcome)
         self._receiver.report_dropped(unsent, steps, welcome.limits)

@@ -9,7 +9,7 @@ from genie_core.room.client.model import PendingMessage
 from genie_core.room.client.send_queue import SendQueue
 from genie_core.room.client.signer import Signer
 from genie_core.room.protocol.codec import whole_text
-from genie_core.room.protocol.errors import NotPrivate, TooLong
+from genie_core.room.protocol.errors import NotPrivate, QuietUnknown, TooLong
 from genie_core.room.protocol.events import (
     ChangeBody,
     FileRef,
@@ -17,7 +17,7 @@ from genie_core.room.protocol.events import (
     MessagePosted,
     Quote,
 )
-from genie_core.room.protocol.frames import ChangeMessage
+from genie_core.room.protocol.frames import KNOWN, QUIET, ChangeMessage
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.state.private import objection_to_private
@@ -30,6 +30,7 @@ class Messages:
         self, queue: SendQueue, signer: Signer, deliver: Deliver, clock: Callable[[], float]
     ) -> None:
         self.limits = Limits()
+        self.host_knows: tuple[str, ...] = KNOWN
         self._queue = queue
         self._signer = signer
         self._deliver = deliver
@@ -60,12 +61,15 @@ class Messages:
 
         Raises:
             NotPrivate: the message can't be sent privately.
+            QuietUnknown: the host's program doesn't know quiet messages.
             TooLong: the text exceeds the room's limit.
             TooManyUnsent: too many messages wait.
         """
         text, limit = whole_text(text), self.limits.text_chars
         if len(text) > limit:
             raise TooLong(len(text), limit)
+        if quiet and QUIET not in self.host_knows:
+            raise QuietUnknown("the host's")
         id_ = secrets.token_hex(8)
         sealed: tuple[bytes, ...] = ()
         if to:

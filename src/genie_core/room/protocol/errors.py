@@ -4,8 +4,9 @@ RoomError ├── InvalidName     a name that is not allowed ├── Identit
 key can't be used ├── InvalidKey      a text that is no public key ├── CertificateError  the file of
 a host's certificate can't be used ├── InvalidCertificate  a peer's certificate that can't be parsed
 ├── InvalidInvite   a text that is no invite, or not a whole one ├──
-InvitesUnknown  the host's program can't issue invites for others ├── InvalidInviteTokens  a room's
-saved invite tokens can't be used ├── FrameError      bytes that are no frame of this protocol ├──
+InvitesUnknown  the host's program can't issue invites for others ├── QuietUnknown  a program doesn't
+know quiet messages ├── InvalidInviteTokens  a room's saved
+invite tokens can't be used ├── FrameError      bytes that are no frame of this protocol ├──
 RoomRefused     the room refused or removed this participant ├── ConnectionLost  the connection to a
 peer ended ├── Diverged        the host's log and the copy here contradict each other ├──
 Contradiction   the host's log contradicts itself ├── KnownRoom       the room at an address has a
@@ -86,6 +87,15 @@ class InvitesUnknown(RoomError):
 
     template = "the program of {host} is older and issues invites to the host alone; ask {host}"
     host: str
+
+
+class QuietUnknown(RoomError):
+    """Someone's program doesn't know quiet messages, and would not prove one."""
+
+    template = (
+        "`/quiet` needs a newer program: {whose} does not know quiet messages; write it without"
+    )
+    whose: str
 
 
 class InvalidInviteTokens(RoomError):

@@ -28,10 +28,12 @@ from genie_core.runtime.progress import Shared
 VERSION: Final = 6
 """Version of the protocol; a peer with another one is refused with both numbers."""
 
-KNOWN: Final = ("suspending", "invites")
-"""The frames added later to this version that this program understands.
+QUIET: Final = "quiet"
 
-"invites" are `IssueInvite`, `VoidInvites` and `InviteIssued`.
+KNOWN: Final = ("suspending", "invites", QUIET)
+"""The frames and fields added later to this version that this program understands.
+
+"invites" are `IssueInvite`, `VoidInvites` and `InviteIssued`, "quiet" is `PostMessage.quiet`.
 """
 
 MOST_PRESENT: Final = 32
@@ -86,8 +88,8 @@ class Hello(Frame, tag="hello", frozen=True):
     the same log; 0 skips the check. `room` guards against another room at the same address; empty
     accepts any. `token` is for the host's own participant, which proves nothing else. `visit` is a
     random id that the program draws when it starts. `previous` and `signature` are those of the
-    `MemberJoined` event. `knows` names the frames beyond those of the first program of this
-    `version` that they understand; no others are sent to them. `kind` is that of `MemberJoined`.
+    `MemberJoined` event. `knows` names the frames and fields beyond those of the first program of
+    this `version` that they understand; no others are sent to them. `kind` is that of `MemberJoined`.
     `digest` is that in the id of the room that an invite is for, if they know no more of it: at
     some addresses there are several rooms.
     """

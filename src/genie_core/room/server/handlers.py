@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from genie_core.room.protocol.codec import normal, size_of, whole_text
-from genie_core.room.protocol.errors import FrameError
+from genie_core.room.protocol.errors import FrameError, QuietUnknown
 from genie_core.room.protocol.events import (
     MOST_REACTIONS,
     MOST_READERS,
@@ -33,6 +33,7 @@ from genie_core.room.protocol.events import (
     is_moment,
 )
 from genie_core.room.protocol.frames import (
+    QUIET,
     AgentProgress,
     AnswerApproval,
     AnswerDelta,
@@ -373,6 +374,8 @@ class FrameHandlers:
         if len(say.text) > limit:
             why = f"the message has {len(say.text):,} characters, the limit is {limit:,}"
             raise Refused("too_long", why)
+        if say.quiet and (older := self._peers.without(QUIET)):
+            raise Refused("not_allowed", str(QuietUnknown(f"{older[0].name}'s")))
         self._check_disk()
         if self._state.members.is_agent(peer.name) and (why := self._objection_to_agent(peer, now)):
             raise Refused("not_allowed", why)

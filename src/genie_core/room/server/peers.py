@@ -243,6 +243,10 @@ class PeerRegistry:
         """The members' terminals, grouped by person, in order of arrival."""
         return [peer for terminals in self._members.values() for peer in terminals.values()]
 
+    def without(self, known: str) -> list[Peer]:
+        """Return the members' terminals whose program doesn't know a later frame or field."""
+        return [peer for peer in self.members if known not in peer.hello.knows]
+
     def at(self, name: str) -> list[Peer]:
         """Return the terminals of the person with this name or a look-alike."""
         return list(self._members.get(fold_name(name), {}).values())

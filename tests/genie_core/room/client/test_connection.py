@@ -32,6 +32,7 @@ from genie_core.room.protocol.errors import (
     Diverged,
     FrameError,
     NotLoopback,
+    QuietUnknown,
     RoomRefused,
     TooLong,
     Unreachable,
@@ -580,6 +581,16 @@ async def test_trouble_is_told_when_it_changes_and_after_coming_back() -> None:
         Severity.ERROR,
         Severity.INFO,
     ]
+
+
+async def test_quiet_message_needs_host_program() -> None:
+    room = ScriptedRoom()
+    async with participant(room.connector, "bob") as bob:
+        await room.let_in(0)
+        await bob.seen.until(lambda r: r.links[-1].state is ConnectionState.ONLINE)
+        with pytest.raises(QuietUnknown, match="the host's does not know"):
+            bob.client.messages.send("hello", quiet=True)
+        assert bob.client.messages.pending == ()
 
 
 async def test_a_suspend_is_announced_once_and_messages_are_kept_until_the_room_is_back() -> None:

@@ -540,6 +540,19 @@ def test_stopping_needs_the_handler_to_be_there() -> None:
 # -- going
 
 
+def test_quiet_message_needs_all_programs() -> None:
+    bench = Bench()
+    ann, bob = bench.join("ann", knows=KNOWN), bench.join("bob")
+    bench.send(ann, PostMessage("1", "hello", quiet=True))
+    refused = only_refusal(bench.pull(ann))
+    assert (refused.code, refused.ref) == ("not_allowed", "1")
+    assert "bob's does not know quiet messages" in refused.text
+    assert not bench.room.state.threads
+    bench.send(bob, Bye(""))
+    bench.send(ann, PostMessage("1", "hello", quiet=True))
+    assert [each.said.quiet for each in bench.room.state.threads.values()] == [True]
+
+
 def test_while_the_room_is_being_suspended_reports_count_and_messages_are_put_off() -> None:
     bench = Bench()
     host, bob, old = bench.join_host(), bench.join("bob", knows=KNOWN), bench.join("carl")

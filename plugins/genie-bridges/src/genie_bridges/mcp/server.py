@@ -63,7 +63,7 @@ def _add_reading(server: MCPServer, member: AgentMember) -> None:
 
         Answers of people's agents are by "genie". `more` says that there are more after `last`.
         `reply_to` is the number of the message or answer that a message replies to, and
-        `reactions` are those to it. Messages read as their authors left them; an entry with
+        `reactions` are those to it, `marks` words such as "quiet" or "edited". Messages read as their authors left them; an entry with
         `changes` says that a message up to `since` was edited, deleted or reacted to.
         """
         with _told():
