@@ -3,7 +3,8 @@ import gc
 import os
 import sys
 from asyncio import AbstractEventLoop
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,9 @@ os.environ.setdefault("OPENAI_AGENTS_DISABLE_TRACING", "1")
 
 COLLECTIONS = 20_000, 20, 100
 """Thresholds of the garbage collector, which with CPython's takes a quarter of the time."""
+
+WAITING_UNTIL = 0.8
+"""Tests that wait for programs begin in this share of a run: at its end they would wait alone."""
 
 # How long an example takes tells how busy the machine is, and nothing of what is tested.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -93,11 +97,27 @@ def pytest_report_header() -> str:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Scale the tests' own limits, and run the drills last: other tests would wait for them."""
+    """Scale the tests' own limits, and spread files that wait for programs among the others."""
     for item in items:
         if (own := item.get_closest_marker("timeout")) is not None:
             item.add_marker(pytest.mark.timeout(scaled(own.args[0])), append=False)
-    items.sort(key=lambda item: item.get_closest_marker("drill") is not None)
+    files = [list(tests) for _, tests in groupby(items, lambda item: item.path)]
+    waiting = [tests for tests in files if _waits(tests)]
+    computing = [tests for tests in files if not _waits(tests)]
+    placed = [
+        (share * number / len(some), tests)
+        for share, some in ((WAITING_UNTIL, waiting), (1.0, computing))
+        for number, tests in enumerate(some)
+    ]
+    placed.sort(key=lambda each: each[0])
+    items[:] = [item for _, tests in placed for item in tests]
+
+
+def _waits(tests: Sequence[pytest.Item]) -> bool:
+    """Whether a file's tests leave the processor to others for most of their time."""
+    return "contract" in tests[0].path.parts or any(
+        test.get_closest_marker("drill") for test in tests
+    )
 
 
 def pytest_collection() -> None:
