@@ -261,7 +261,9 @@ def test_a_full_disk_is_loud_and_takes_back_no_acknowledgement(home: Path, port:
         # One by one: what comes at once is written whole or not at all, and nothing that is unsent
         # may be too much for the file in which it is kept.
         for number in range(12):
-            host.say(f"and this one may not {number} " + "x" * 600)
+            host.type(f"and this one may not {number} ")
+            host.paste("x" * 600)
+            host.press("enter")
             host.wait_until(partial(is_written_or_can_not_be, number), f"what becomes of {number}")
         host.wait_for("unsent", "can't write to its disk")
         assert host.leave() == 1
