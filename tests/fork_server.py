@@ -16,6 +16,7 @@ import importlib
 import os
 import pickle
 import runpy
+import signal
 import socket
 import subprocess
 import sys
@@ -246,6 +247,8 @@ def _become(program: Program, descriptors: Sequence[int]) -> None:
         os.setsid()
     if prepare := pickle.loads(program.prepare):  # noqa: S301 - of the test process
         prepare()
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # an interpreter that starts sets its own
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.dont_write_bytecode = bool(program.environment.get("PYTHONDONTWRITEBYTECODE"))
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         stream = _stream(number)
