@@ -20,7 +20,7 @@ from genie_tui.screens.dialogs.costs import CostScreen
 from genie_tui.screens.dialogs.edit_call import EditCallScreen
 from genie_tui.screens.dialogs.form import FormScreen
 from genie_tui.screens.dialogs.grants import GrantsScreen
-from genie_tui.screens.dialogs.pick import CarefulPickScreen, Row
+from genie_tui.screens.dialogs.pick import PickScreen, Row
 from genie_tui.screens.dialogs.tools import ToolsScreen
 from genie_tui.widgets.approvals.call_text import CardView
 from genie_tui.widgets.composer.attachments import message_question
@@ -89,7 +89,7 @@ async def _stop_one(context: RoomContext, running: Sequence[MessageThread]) -> N
             ALL, "Both requests" if len(running) == 2 else f"All {len(running)} requests"
         )
         picked = await context.screen.app.push_screen_wait(
-            CarefulPickScreen("Stop which request?", [*rows, everything])
+            PickScreen("Stop which request?", [*rows, everything])
         )
     if picked:
         stop(context, None if picked == ALL else int(picked))

@@ -11,7 +11,7 @@ from genie_core.room.protocol.events import FileRef
 from genie_core.text.format import file_size
 from genie_tui.commands.context import RoomContext
 from genie_tui.commands.keymap import keymap_of
-from genie_tui.screens.dialogs.pick import CarefulPickScreen, Row
+from genie_tui.screens.dialogs.pick import PickScreen, Row
 from genie_tui.widgets.timeline.prose import links_in
 from genie_tui.widgets.timeline.timeline import nothing_chosen
 
@@ -60,7 +60,7 @@ def open_selected(context: RoomContext) -> None:
             open_file(context, wanted)
 
     if len(rows) > 1:
-        _ = context.screen.app.push_screen(CarefulPickScreen("Open", rows), picked)
+        _ = context.screen.app.push_screen(PickScreen("Open", rows), picked)
     elif rows:
         picked(rows[0].id)
     else:

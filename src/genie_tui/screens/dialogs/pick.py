@@ -38,7 +38,7 @@ class Row:
 class PickScreen(Dialog[str | None]):
     """Returns the id of the picked row; None if the person went back.
 
-    Picking with enter needs no wait, so it must do no harm; `CarefulPickScreen` is for the rest.
+    `CarefulPickScreen` is for lists that open by themselves.
     """
 
     CSS_PATH = "pick.tcss"
@@ -108,11 +108,14 @@ class PickScreen(Dialog[str | None]):
 
 
 class CarefulPickScreen(PickScreen):
-    """A `PickScreen` that opens after a while: enter counts only once the keyboard has rested."""
+    """A `PickScreen` that opens after a while: enter counts after a rest, or after an arrow."""
 
     @property
     def _may_pick(self) -> bool:
-        return isinstance(self.app, KeyedApp) and self.app.last_key.rest >= QUIET
+        if not isinstance(self.app, KeyedApp):
+            return True
+        last = self.app.last_key
+        return last.rest >= QUIET or last.before in ("up", "down")
 
 
 def matching(wanted: str, rows: Sequence[Row]) -> list[Row]:
