@@ -53,17 +53,17 @@ def loaded_after(code: str) -> set[str]:
         "genie_core.settings.load",
     ],
 )
-def test_the_core_is_headless_and_loads_no_vendor_sdk(module: str) -> None:
+def test_core_loads_no_screen_or_vendor(module: str) -> None:
     loaded = loaded_by(module)
     assert not loaded & {*SCREEN, *VENDORS}
 
 
-def test_the_app_paints_without_engine_network_or_vendor_sdk() -> None:
+def test_app_loads_no_engine_or_network() -> None:
     loaded = loaded_by("genie_tui.app")
     assert not loaded & {"websockets", "genie_core.session", *VENDORS}
 
 
-def test_starting_does_not_load_what_only_a_room_needs() -> None:
+def test_start_defers_room_imports() -> None:
     loaded = loaded_by("genie_tui.cli.start")
     assert not loaded & {"cryptography", "websockets", "zeroconf", *VENDORS}
 
@@ -106,7 +106,7 @@ def contract(name: str) -> dict[str, Any]:
         ),
     ],
 )
-def test_every_module_of_the_core_is_in_a_contract(name: str, key: str, free: set[str]) -> None:
+def test_contracts_cover_core_modules(name: str, key: str, free: set[str]) -> None:
     """The contracts name packages one by one, and a new one is easily forgotten."""
     named = {each for layer in contract(name)[key] for each in layer.split(" : ")} | free
     outside = []

@@ -1,5 +1,6 @@
 """Where a test belongs follows from what it tests."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ PACKAGES = {
 
 
 @pytest.mark.parametrize("tests", PACKAGES, ids=lambda folder: folder.name)
-def test_every_test_stands_in_the_package_that_it_tests(tests: Path) -> None:
+def test_tests_mirror_source_packages(tests: Path) -> None:
     found = list(tests.rglob("test_*.py"))
     strays = [
         str(each.relative_to(ROOT))
@@ -31,7 +32,7 @@ def test_every_test_stands_in_the_package_that_it_tests(tests: Path) -> None:
     assert strays == []
 
 
-def test_no_folder_of_the_source_is_too_large_to_read() -> None:
+def test_source_folders_stay_small() -> None:
     sources = [SOURCE, *(each / "src" for each in PLUGINS)]
     folders = [each for source in sources for each in source.rglob("*") if each.is_dir()]
     large = {
@@ -40,3 +41,10 @@ def test_no_folder_of_the_source_is_too_large_to_read() -> None:
         if (count := len(list(each.glob("*.py")))) > 25
     }
     assert large == {}
+
+
+def test_names_have_at_most_50_characters() -> None:
+    files = [*(ROOT / "tests").rglob("test_*.py"), *(ROOT / "plugins").rglob("tests/**/test_*.py")]
+    names = {name for file in files for name in re.findall(r"def (test_\w+)", file.read_text())}
+    assert len(names) > 5_000
+    assert [name for name in names if len(name) > 50] == []

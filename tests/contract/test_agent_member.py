@@ -143,7 +143,7 @@ async def test_an_agent_takes_part_through_its_tools(tmp_path: Path) -> None:
     assert (tmp_path / "bot" / "stderr").read_text() == ""
 
 
-async def test_a_wait_ends_in_time_with_a_message_or_cancelled(tmp_path: Path) -> None:
+async def test_wait_ends_by_timeout_or_cancel(tmp_path: Path) -> None:
     async with (
         hosted(tmp_path / "ann") as (ann, ear),
         agent(ann.hosting.address, tmp_path / "bot") as bot,
@@ -241,7 +241,7 @@ async def test_a_room_that_is_not_there_and_then_is(tmp_path: Path) -> None:
             assert len(await call(bot, "who")) == 3
 
 
-async def test_a_stranger_needs_an_invite_that_is_valid(tmp_path: Path) -> None:
+async def test_stranger_needs_valid_invite(tmp_path: Path) -> None:
     async with hosted(tmp_path / "ann") as (ann, _):
         invites = ann.hosting.invites
         assert invites is not None

@@ -37,9 +37,7 @@ AGREED = "then I book the hotel from Thursday"
 WRONG = "as I said, the flight is on Friday"
 
 
-async def test_a_statement_that_was_contradicted_is_checked_and_put_right(
-    runtime: Runtime, tmp_path: Path
-) -> None:
+async def test_contradicted_claim_is_corrected(runtime: Runtime, tmp_path: Path) -> None:
     """All decisions, calls and answers of the models are scripted."""
     async with (
         FakeOpenAI(ignores("a plan"), api_key=KEY) as anns_model,
@@ -105,9 +103,7 @@ def at_work(guest: Guest) -> set[str]:
     return {path.partition(":")[0] for _, path, _, _ in guest.ear.progress}
 
 
-async def test_a_coordinator_directs_two_agents_one_of_which_asks(
-    runtime: Runtime, tmp_path: Path
-) -> None:
+async def test_coordinator_directs_two_agents(runtime: Runtime, tmp_path: Path) -> None:
     """All replies of the three models are scripted."""
     async with (
         FakeOpenAI(
@@ -166,9 +162,7 @@ async def test_a_coordinator_directs_two_agents_one_of_which_asks(
             )
 
 
-async def test_an_open_approval_does_not_hold_up_the_next_question(
-    runtime: Runtime, tmp_path: Path
-) -> None:
+async def test_open_approval_blocks_no_question(runtime: Runtime, tmp_path: Path) -> None:
     """Two answers of one person go on at once, and don't write the same file."""
     first, second, third = "@genie note it", "@genie note that, too", "@genie go on"
     steps = ["Look", "Write"]
@@ -210,9 +204,7 @@ async def test_an_open_approval_does_not_hold_up_the_next_question(
 SAID = {"a.md has to wait", "noted", "went on"}
 
 
-async def test_a_saved_conversation_goes_on_whichever_library_it_was_begun_with(
-    runtime: Runtime, tmp_path: Path
-) -> None:
+async def test_other_library_continues_session(runtime: Runtime, tmp_path: Path) -> None:
     other: Runtime = "openai-agents" if runtime == "pydantic-ai" else "pydantic-ai"
     replies = [Say("first"), Say("second"), Say("third")]
     async with FakeOpenAI(*replies, api_key=KEY) as server:
@@ -259,9 +251,7 @@ async def test_nothing_goes_over_the_budget_unasked(runtime: Runtime, tmp_path: 
             assert len(bob.bodies(ApprovalRequested)) == 2
 
 
-async def test_a_change_of_a_file_is_undone_by_the_call_that_made_it(
-    runtime: Runtime, tmp_path: Path
-) -> None:
+async def test_each_call_undoes_its_file_change(runtime: Runtime, tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()
     notes = work / "notes.md"
@@ -292,9 +282,7 @@ async def test_a_change_of_a_file_is_undone_by_the_call_that_made_it(
                 await controls.plan_undo(approval=asked["run_subagent"])
 
 
-async def test_a_busy_model_and_a_cut_answer_do_not_end_the_conversation(
-    runtime: Runtime, tmp_path: Path
-) -> None:
+async def test_busy_model_and_cut_are_survived(runtime: Runtime, tmp_path: Path) -> None:
     busy = Refuse(429, retry_after=0.01)
     async with (
         FakeOpenAI(busy, Say("at last"), api_key=KEY) as server,
@@ -316,9 +304,7 @@ async def test_a_busy_model_and_a_cut_answer_do_not_end_the_conversation(
         assert again.answer.text == "here again"
 
 
-async def test_another_model_answers_from_the_next_message_on(
-    runtime: Runtime, tmp_path: Path
-) -> None:
+async def test_switched_model_answers_next(runtime: Runtime, tmp_path: Path) -> None:
     async with (
         FakeOpenAI(Say("first"), Say("second"), api_key=KEY) as server,
         room_of_two(tmp_path, config(server, runtime=runtime)) as two,

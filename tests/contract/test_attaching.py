@@ -61,7 +61,7 @@ def assert_resumed(line: Cable, steps: list[Line]) -> None:
     assert all(begin > SIZE // 4 for begin in begins)
 
 
-def test_a_member_sends_a_large_file_over_a_cable_that_is_cut(
+def test_cut_connection_resumes_upload(
     alice: Member, film: Path, digest: str, tmp_path: Path
 ) -> None:
     with (
@@ -80,7 +80,7 @@ def test_a_member_sends_a_large_file_over_a_cable_that_is_cut(
         assert line.passed < SIZE * 1.7
 
 
-def test_a_member_receives_a_large_file_over_a_cable_that_is_cut(
+def test_cut_connection_resumes_download(
     alice: Member, film: Path, digest: str, tmp_path: Path
 ) -> None:
     with (

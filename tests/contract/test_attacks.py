@@ -138,7 +138,7 @@ async def test_rules_hold_to_what_a_call_would_do(
     for name, first, then, outcome in attacks.GRANTS
     if can_be_made(first, then)
 ])  # fmt: skip
-async def test_a_grant_reaches_as_far_as_its_answer_said(
+async def test_grant_covers_only_its_scope(
     first: attacks.Call,
     then: attacks.Call,
     outcome: Outcome,
@@ -155,7 +155,7 @@ async def test_a_grant_reaches_as_far_as_its_answer_said(
     for name, rules, before, call, outcome in attacks.MIXED
     if can_be_made(call, *before)
 ])  # fmt: skip
-async def test_private_data_words_of_others_and_a_way_out_never_meet_unasked(
+async def test_private_data_never_leaves_unasked(
     rules: tuple[Rule, ...],
     before: list[attacks.Call],
     call: attacks.Call,
@@ -168,9 +168,7 @@ async def test_private_data_words_of_others_and_a_way_out_never_meet_unasked(
     assert seen[-1] == outcome
 
 
-async def test_a_line_of_a_guest_does_not_steer_the_hosts_agent_unseen(
-    runtime: Runtime, tmp_path: Path, root: Path
-) -> None:
+async def test_guest_cannot_steer_hosts_agent(runtime: Runtime, tmp_path: Path, root: Path) -> None:
     """The model obeys bob's line; ann is asked, sees that bob's words led there, and nothing is shown."""
     turns = Call("read_file", {"path": "prod.env"}), Say("I may not read it.")
     async with FakeOpenAI(*turns, api_key=KEY) as server:

@@ -105,9 +105,7 @@ def joined(browser: Browser, page: Page, name: str, **options: object) -> Tab:
     return tab
 
 
-def test_two_browsers_and_a_terminal_in_one_room_read_each_other(
-    ann: Terminal, page: Page, browser: Browser
-) -> None:
+def test_browsers_and_terminal_share_room(ann: Terminal, page: Page, browser: Browser) -> None:
     bob, cleo = joined(browser, page, "bob"), joined(browser, page, "cleo", width=360, height=740)
     ann.wait_for("bob", "cleo")
     ann.say("hello from the terminal")
@@ -135,9 +133,7 @@ def test_two_browsers_and_a_terminal_in_one_room_read_each_other(
     assert bob.problems == []
 
 
-def test_what_others_write_is_text_and_nothing_of_it_runs(
-    ann: Terminal, page: Page, browser: Browser
-) -> None:
+def test_hostile_messages_run_no_script(ann: Terminal, page: Page, browser: Browser) -> None:
     eve, bob = joined(browser, page, "<img/src=x/onerror=hacked=1>"), joined(browser, page, "bob")
     ann.say("<script>hacked = 1</script> [a](javascript:hacked=1) javascript:hacked=1")
     eve.say(
@@ -168,9 +164,7 @@ def test_visitor_types_commands(ann: Terminal, page: Page, browser: Browser) -> 
     assert bob.problems == []
 
 
-def test_the_page_shows_any_text_as_text_and_its_policy_runs_no_other_script(
-    page: Page, browser: Browser
-) -> None:
+def test_page_policy_blocks_other_scripts(page: Page, browser: Browser) -> None:
     bob = joined(browser, page, "bob")
     bob.value(f"""(() => {{ const bad = {HOSTILE!r}; apply({{
       feed: room.feed, head: room.since, title: bad, notices: [bad], typing: [bad],
@@ -202,7 +196,7 @@ def test_the_page_shows_any_text_as_text_and_its_policy_runs_no_other_script(
     assert bob.value("document.getElementById('log') !== null")
 
 
-def test_a_past_that_comes_in_parts_is_not_read_out(page: Page, browser: Browser) -> None:
+def test_loading_history_is_not_read_aloud(page: Page, browser: Browser) -> None:
     bob = joined(browser, page, "bob")
     bob.wait_until("document.getElementById('log').getAttribute('aria-live') === 'polite'")
     seen = bob.value("""(async () => {
@@ -249,7 +243,7 @@ def test_no_text_keeps_the_page_busy(page: Page, browser: Browser) -> None:
     assert bob.value(nested).count("<pre") == 1
 
 
-def test_a_visitor_reaches_nothing_of_another_ones(
+def test_visitors_are_isolated(
     ann: Terminal, page: Page, browser: Browser, tmp_path: Path, port: int
 ) -> None:
     bob = joined(browser, page, "bob")
@@ -285,7 +279,7 @@ def test_a_visitor_reaches_nothing_of_another_ones(
     assert stranger.value(refused) == "closed"
 
 
-def test_a_wrong_link_tells_so_and_a_name_in_use_is_refused(page: Page, browser: Browser) -> None:
+def test_wrong_link_and_name_are_refused(page: Page, browser: Browser) -> None:
     wrong = browser.open(f"{page.link[:-4]}AAAA", browser.visitor())
     wrong.join("bob")
     wrong.wait_for("This link is not valid")
@@ -298,7 +292,7 @@ def test_a_wrong_link_tells_so_and_a_name_in_use_is_refused(page: Page, browser:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_can_be_read_and_used_by_keyboard_on_a_phone(
+def test_phone_page_works_by_keyboard(
     ann: Terminal, page: Page, browser: Browser, scheme: str
 ) -> None:
     bob = joined(browser, page, "bob", width=360, height=740, scheme=scheme)
@@ -345,9 +339,7 @@ def test_it_can_be_read_and_used_by_keyboard_on_a_phone(
     assert {"show-members", "leave", "scroller", "text", "send", "reply"} <= reached
 
 
-def test_a_page_catches_up_after_its_connection_was_lost(
-    ann: Terminal, page: Page, browser: Browser
-) -> None:
+def test_page_catches_up_after_reconnect(ann: Terminal, page: Page, browser: Browser) -> None:
     bob = joined(browser, page, "bob")
     bob.value("socket.close()")
     ann.say("while bob was away")
@@ -365,9 +357,7 @@ def test_a_page_catches_up_after_its_connection_was_lost(
 
 
 @pytest.mark.usefixtures("own_hosts")
-def test_a_room_is_found_by_its_invite_and_where_it_is_hosted_by_its_name(
-    browser: Browser, tmp_path: Path, port: int
-) -> None:
+def test_room_is_found_by_invite_or_name(browser: Browser, tmp_path: Path, port: int) -> None:
     home = tmp_path / "ann"
     host = ["host", "--title", "Standup", "--name", "ann", "--port", str(port), "--no-announce"]
     with Terminal(*host, home=home) as ann:

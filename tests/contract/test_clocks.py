@@ -30,7 +30,7 @@ def with_clock(folder: Path, seconds: int) -> tuple[str, ...]:
 @pytest.mark.parametrize(
     ("host", "engine", "there"), [(0, MINUTES, -MINUTES), (DAY, 0, -DAY), (-MINUTES, DAY, 0)]
 )
-def test_what_is_typed_at_another_machine_is_answered_whatever_the_clocks_say(
+def test_skewed_clocks_still_get_answers(
     tmp_path: Path, port: int, host: int, engine: int, there: int
 ) -> None:
     desk, lap = tmp_path / "desk", tmp_path / "lap"

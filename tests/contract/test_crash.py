@@ -226,9 +226,7 @@ def strike(crowd: Crowd, chance: random.Random) -> list[str]:
 
 
 @pytest.mark.timeout(300)
-def test_whatever_was_shown_to_anybody_outlives_any_crash(
-    tmp_path: Path, drills: Callable[[int], int]
-) -> None:
+def test_shown_messages_survive_any_crash(tmp_path: Path, drills: Callable[[int], int]) -> None:
     """GENIE_CRASH_SEED gives other victims and moments; "any" is another one each time."""
     given = os.environ.get("GENIE_CRASH_SEED", "1")
     seed = secrets.randbelow(1_000_000) if given == "any" else int(given)

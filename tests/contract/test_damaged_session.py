@@ -86,7 +86,7 @@ async def test_all_the_files_are_known(whole: Path) -> None:
 
 @pytest.mark.drill
 @pytest.mark.parametrize("file", FILES)
-async def test_damage_anywhere_costs_what_was_there_and_nothing_else(
+async def test_damage_costs_only_damaged_data(
     whole: Path, tmp_path: Path, file: str, drills: Callable[[int], int]
 ) -> None:
     content = (whole / file).read_bytes()

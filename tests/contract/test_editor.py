@@ -60,7 +60,7 @@ def since(terminal: Terminal, text: str) -> str:
     return terminal.raw.decode().rpartition(text)[2]
 
 
-def test_a_draft_comes_back_changed_and_is_sent_with_enter(ann: Terminal, temporary: Path) -> None:
+def test_edited_draft_is_sent_with_enter(ann: Terminal, temporary: Path) -> None:
     open_editor(ann, "a first try")
     obey(ann, r"write one\n\ttwo \u202e\n\n", "exit 0")
     back(ann, "one", "two")
@@ -91,7 +91,7 @@ def test_the_room_goes_on_and_writes_nothing(
         assert not list(temporary.iterdir())
 
 
-def test_keys_are_changed_in_the_editor_and_count_at_once(ann: Terminal, tmp_path: Path) -> None:
+def test_edited_keys_apply_immediately(ann: Terminal, tmp_path: Path) -> None:
     file = tmp_path / "ann" / "config" / "keys.toml"
     file.write_text("# none yet\n")
     ann.press("\x10")  # ctrl+p
@@ -108,7 +108,7 @@ def test_keys_are_changed_in_the_editor_and_count_at_once(ann: Terminal, tmp_pat
     ann.wait_for("Settings in")
 
 
-def test_keys_that_send_signals_reach_the_editor_alone(ann: Terminal) -> None:
+def test_signal_keys_reach_only_editor(ann: Terminal) -> None:
     open_editor(ann)
     ann.type("\x03")
     ann.wait_for("heard SIGINT")
@@ -134,9 +134,7 @@ def test_after_a_failure_the_draft_is_as_it_was(
     assert not list(temporary.iterdir())
 
 
-def test_an_editor_that_is_killed_leaves_the_terminal_as_it_was(
-    ann: Terminal, temporary: Path
-) -> None:
+def test_killed_editor_restores_terminal(ann: Terminal, temporary: Path) -> None:
     before = ann.mode
     open_editor(ann, "precious")
     obey(ann, "write saved before it died", "rescue")
@@ -169,7 +167,7 @@ def test_an_editor_that_is_not_there_is_named(tmp_path: Path, port: int) -> None
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_meanwhile_suspends_the_room_with_what_was_saved(
+def test_signal_suspends_with_saved_draft(
     ann: Terminal, tmp_path: Path, temporary: Path, port: int, number: signal.Signals
 ) -> None:
     open_editor(ann, "an old draft")
@@ -184,9 +182,7 @@ def test_a_signal_meanwhile_suspends_the_room_with_what_was_saved(
         again.wait_for("Standup", "saved in the editor")
 
 
-def test_a_closed_window_suspends_the_room_with_what_was_saved(
-    ann: Terminal, tmp_path: Path, port: int
-) -> None:
+def test_closed_window_keeps_saved_draft(ann: Terminal, tmp_path: Path, port: int) -> None:
     open_editor(ann, "an old draft")
     obey(ann, "write saved in the editor")
     ann.wait_for("written")
@@ -196,9 +192,7 @@ def test_a_closed_window_suspends_the_room_with_what_was_saved(
         again.wait_for("Standup", "saved in the editor")
 
 
-def test_a_program_that_dies_leaves_the_draft_in_the_room(
-    ann: Terminal, tmp_path: Path, port: int
-) -> None:
+def test_killed_program_keeps_draft(ann: Terminal, tmp_path: Path, port: int) -> None:
     open_editor(ann, "an old draft")
     views = (tmp_path / "ann").rglob
     ann.wait_until(
@@ -211,7 +205,7 @@ def test_a_program_that_dies_leaves_the_draft_in_the_room(
         again.wait_for("Standup", "an old draft")
 
 
-def test_a_program_that_was_stopped_gives_the_editor_the_terminal_again(ann: Terminal) -> None:
+def test_continued_program_resumes_editor(ann: Terminal) -> None:
     open_editor(ann)
     ann.signal(signal.SIGSTOP)
     ann.signal(signal.SIGCONT)

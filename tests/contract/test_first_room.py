@@ -152,7 +152,7 @@ def test_from_hello_to_resume(host: Terminal, home: Path, port: int, tmp_path: P
         assert [event["seq"] for event in events(home)] == list(range(1, len(events(home)) + 1))
 
 
-def test_what_was_allowed_after_the_pause_is_done_once(
+def test_grant_after_pause_runs_once(
     host: Terminal, home: Path, port: int, workspace: Path
 ) -> None:
     host.say("@genie run cat notes.txt")
@@ -168,9 +168,7 @@ def test_what_was_allowed_after_the_pause_is_done_once(
         resumed.wait_until(lambda _: len(bodies(home, "answered")) == 1, "one answer on disk")
 
 
-def test_pasting_and_typing_while_approvals_arrive_answers_nothing(
-    host: Terminal, home: Path, port: int
-) -> None:
+def test_typing_answers_no_new_approval(host: Terminal, home: Path, port: int) -> None:
     with join(port, "cleo", home, "--guest") as cleo:
         host.wait_for("cleo")
         host.type("draft ")
@@ -186,7 +184,7 @@ def test_pasting_and_typing_while_approvals_arrive_answers_nothing(
         }
 
 
-def test_a_window_that_was_narrow_for_a_moment_shows_all_again(host: Terminal) -> None:
+def test_widened_window_is_redrawn(host: Terminal) -> None:
     corner = "╮"  # of the composer, which nothing else draws again
     host.wait_for(corner)
     host.lose_columns(40)
@@ -228,7 +226,7 @@ def test_what_keeps_somebody_out_is_one_line(
 
 
 @pytest.mark.parametrize("way", ["ctrl+q", "sigterm"])
-def test_ending_while_the_room_is_still_opening_is_no_failure(home: Path, way: str) -> None:
+def test_exit_during_opening_is_clean(home: Path, way: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
         with Terminal("join", address, "--name", "ben", home=home) as terminal:
@@ -241,7 +239,7 @@ def test_ending_while_the_room_is_still_opening_is_no_failure(home: Path, way: s
             assert terminal.left_behind == []
 
 
-def test_a_terminal_that_is_too_small_is_one_line(home: Path) -> None:
+def test_small_terminal_fails_in_one_line(home: Path) -> None:
     with Terminal("host", home=home, columns=40, rows=10) as terminal:
         assert terminal.exit_code() == 1
         assert "at least 40×16" in terminal.text.replace("\n", "")
@@ -252,7 +250,7 @@ def is_written_or_can_not_be(number: int, screen: str) -> bool:
     return said and ("unsent" not in screen or "can't write to its disk" in screen)
 
 
-def test_a_full_disk_is_loud_and_takes_back_no_acknowledgement(home: Path, port: int) -> None:
+def test_full_disk_keeps_acknowledgement(home: Path, port: int) -> None:
     arguments = ["host", "--title", "Standup", "--name", "ann", "--port", str(port)]
     with Terminal(*arguments, home=home, largest_file=8_000) as host:
         host.wait_for("Standup", "online", gone="loading engine")

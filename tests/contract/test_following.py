@@ -38,7 +38,7 @@ async def until_in_view(screen: RoomScreen, pilot: Pilot[Any], text: str) -> Non
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("text", ["short", "word " * 180, "line\n" * 12, "x" * 15_000])
-async def test_what_one_sends_and_what_follows_is_in_view(
+async def test_own_message_and_next_stay_in_view(
     joined: ScriptedJoinedRoom, size: tuple[int, int], text: str
 ) -> None:
     async with in_room(joined, size) as (screen, pilot):

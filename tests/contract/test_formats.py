@@ -46,7 +46,7 @@ def test_every_class_is_one_of_a_union() -> None:
     assert strays() == []
 
 
-def test_the_file_has_what_there_is_and_nothing_else() -> None:
+def test_format_file_lists_exactly_all() -> None:
     assert {name: list(kept) for name, kept in KEPT.items() if name != "history"} == {
         name: list(written) for name, written in WRITTEN.items()
     }

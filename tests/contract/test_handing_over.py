@@ -8,7 +8,7 @@ from tests.contract.member import Member, join, new
 pytestmark = [pytest.mark.timeout(300), pytest.mark.usefixtures("own_hosts")]
 
 
-def test_the_room_moves_to_its_heir_and_everybody_with_it(tmp_path: Path, port: int) -> None:
+def test_room_and_members_move_to_heir(tmp_path: Path, port: int) -> None:
     with Member("alice", tmp_path / "alice", new(), settings={"port": port}) as alice:
         room = alice.seated()["room"]
         invite = alice.do("invite")

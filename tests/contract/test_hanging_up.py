@@ -268,9 +268,7 @@ def _forked_from_one_that_has_imported_everything() -> None:
 
 
 @pytest.mark.parametrize("way", ["window", "make", "remote shell"])
-def test_a_program_whose_terminal_goes_away_ends_and_spins_for_nothing(
-    way: str, tmp_path: Path, drills: Callable[[int], int]
-) -> None:
+def test_lost_terminal_ends_program(way: str, tmp_path: Path, drills: Callable[[int], int]) -> None:
     closes = drills(CLOSES)
     scenes = itertools.islice(itertools.cycle(SCENES), closes)
     numbered = [(scene, tmp_path / str(number)) for number, scene in enumerate(scenes)]

@@ -28,9 +28,7 @@ def streamed(guest: Guest) -> str:
     return "".join(text for _, text in guest.ear.deltas)
 
 
-async def test_a_stopped_answer_stays_and_is_marked_for_everybody(
-    runtime: Runtime, tmp_path: Path
-) -> None:
+async def test_stopped_answer_is_kept_and_marked(runtime: Runtime, tmp_path: Path) -> None:
     async with FakeOpenAI(api_key=KEY) as server:
         settings = config(server, runtime=runtime)
         async with room_of_two(tmp_path / "room", settings) as two:
@@ -56,9 +54,7 @@ async def test_a_stopped_answer_stays_and_is_marked_for_everybody(
             assert BEGINNING in "\n".join(server.requests[-1].texts)
 
 
-async def test_an_answer_whose_connection_broke_stays_and_is_marked(
-    runtime: Runtime, tmp_path: Path
-) -> None:
+async def test_broken_answer_is_kept_and_marked(runtime: Runtime, tmp_path: Path) -> None:
     async with FakeOpenAI(api_key=KEY) as server:
         settings = config(server, runtime=runtime)
         async with room_of_two(tmp_path / "room", settings) as two:
@@ -78,9 +74,7 @@ async def test_an_answer_whose_connection_broke_stays_and_is_marked(
             assert server.base_url in own.error.error
 
 
-async def test_an_answer_that_the_length_limit_ended_is_marked(
-    runtime: Runtime, tmp_path: Path
-) -> None:
+async def test_answer_cut_by_length_is_marked(runtime: Runtime, tmp_path: Path) -> None:
     async with FakeOpenAI(api_key=KEY) as server:
         settings = config(server, runtime=runtime)
         async with room_of_two(tmp_path / "room", settings) as two:
@@ -93,9 +87,7 @@ async def test_an_answer_that_the_length_limit_ended_is_marked(
             assert [each.cut for each in two.bob.bodies(AnswerPosted)] == [True, False]
 
 
-async def test_a_call_too_large_to_be_shown_says_so_to_model_owner_and_room(
-    runtime: Runtime, tmp_path: Path
-) -> None:
+async def test_oversized_call_is_reported_to_all(runtime: Runtime, tmp_path: Path) -> None:
     workspace = tmp_path / "work"
     workspace.mkdir()
     async with FakeOpenAI(api_key=KEY) as server:

@@ -45,7 +45,7 @@ def changed(invite: str, **fields: object) -> str:
     return write_invite(replace(read_invite(invite), **fields))  # type: ignore[arg-type]
 
 
-def test_the_printed_invite_is_all_that_another_machine_needs(tmp_path: Path, port: int) -> None:
+def test_printed_invite_suffices_to_join(tmp_path: Path, port: int) -> None:
     hers, his = tmp_path / "alice", tmp_path / "bob"
     host = ["host", "--title", "Standup", "--name", "alice", "--port", str(port), "--no-announce"]
     with Terminal(*host, home=hers) as alice:
@@ -75,16 +75,14 @@ def test_a_wrong_secret_opens_nothing(alice: Member, tmp_path: Path) -> None:
     assert alice.do("look")["here"] == ["alice"]
 
 
-def test_beyond_loopback_a_stranger_without_an_invite_stays_out(
-    alice: Member, tmp_path: Path
-) -> None:
+def test_remote_stranger_needs_invite(alice: Member, tmp_path: Path) -> None:
     invite = read_invite(alice.do("invite"))
     place = str(invite.addresses[0])
     with Member("bob", tmp_path / "bob", join(place)) as bob:
         assert "invite" in bob.refused()
 
 
-def test_a_wrong_fingerprint_is_refused_naming_both(alice: Member, tmp_path: Path) -> None:
+def test_wrong_fingerprint_names_both(alice: Member, tmp_path: Path) -> None:
     right = alice.do("invite")
     other = "A" * 42 + "E"
     with Member("bob", tmp_path / "bob", join(changed(right, pin=other))) as bob:
@@ -98,7 +96,7 @@ def test_a_wrong_fingerprint_is_refused_naming_both(alice: Member, tmp_path: Pat
         assert other in line
 
 
-def test_a_renewed_invite_ends_the_old_one_and_no_membership(alice: Member, tmp_path: Path) -> None:
+def test_renewal_keeps_members(alice: Member, tmp_path: Path) -> None:
     old = alice.do("invite")
     with Member("bob", tmp_path / "bob", join(old)) as bob:
         bob.seated()
@@ -189,7 +187,7 @@ class Stranger:
         return proof, verdict
 
 
-async def test_a_handshake_that_was_recorded_opens_nothing(alice: Member) -> None:
+async def test_replayed_handshake_is_refused(alice: Member) -> None:
     stranger = Stranger(alice.do("invite"))
     recorded, verdict = await stranger.arrive(stranger.answer)
     assert isinstance(verdict, Welcome)
@@ -198,7 +196,7 @@ async def test_a_handshake_that_was_recorded_opens_nothing(alice: Member) -> Non
     assert (verdict.code, verdict.final) == ("unproven", True)
 
 
-async def test_a_handshake_for_another_certificate_opens_nothing(alice: Member) -> None:
+async def test_other_certificate_is_refused(alice: Member) -> None:
     stranger = Stranger(alice.do("invite"))
     _, verdict = await stranger.arrive(lambda challenge, _: stranger.answer(challenge, "A" * 43))
     assert isinstance(verdict, FrameRefused)

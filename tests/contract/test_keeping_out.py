@@ -80,7 +80,7 @@ def test_who_is_muted_hears_and_is_not_heard(alice: Member, invite: str, tmp_pat
         assert "let me speak" not in alice.texts
 
 
-def test_with_ask_a_stranger_waits_for_the_hosts_word(tmp_path: Path, port: int) -> None:
+def test_ask_setting_holds_strangers(tmp_path: Path, port: int) -> None:
     settings = {"port": port, "ask": True}
     with Member("alice", tmp_path / "alice", new(), settings=settings) as alice:
         alice.seated()
@@ -114,7 +114,7 @@ def test_with_ask_a_stranger_waits_for_the_hosts_word(tmp_path: Path, port: int)
         assert not [line for line in alice.lines[heard:] if line["on"] == "knock"]
 
 
-def test_who_hangs_up_while_waiting_is_no_longer_asked_about(tmp_path: Path, port: int) -> None:
+def test_hangup_withdraws_join_request(tmp_path: Path, port: int) -> None:
     settings = {"port": port, "ask": True}
     with Member("alice", tmp_path / "alice", new(), settings=settings) as alice:
         alice.seated()

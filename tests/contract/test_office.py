@@ -40,9 +40,7 @@ def enter(alice: Terminal, name: str, homes: dict[str, Path], invite: str) -> Te
     return terminal
 
 
-def test_a_host_lets_people_in_puts_one_out_and_hands_the_room_over(
-    alice: Terminal, homes: dict[str, Path]
-) -> None:
+def test_host_admits_kicks_and_hands_over(alice: Terminal, homes: dict[str, Path]) -> None:
     invite = printed_invite(homes["alice"])
     with enter(alice, "bob", homes, invite) as bob:
         bob.wait_for("Standup", "online", "idle")
@@ -68,9 +66,7 @@ def test_a_host_lets_people_in_puts_one_out_and_hands_the_room_over(
         assert "genie-tui resume" in bob.left_behind[-1]
 
 
-def test_a_member_goes_on_with_the_room_when_its_host_is_gone(
-    alice: Terminal, homes: dict[str, Path]
-) -> None:
+def test_member_hosts_after_host_dies(alice: Terminal, homes: dict[str, Path]) -> None:
     with enter(alice, "bob", homes, printed_invite(homes["alice"])) as bob:
         bob.wait_for("Standup", "online", "idle")
         bob.say("before")

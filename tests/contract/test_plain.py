@@ -115,7 +115,7 @@ def test_people_talk_in_lines(host: Lines, tmp_path: Path, port: int) -> None:
     host.wait_for("bob left")
 
 
-def test_a_tool_call_is_answered_by_its_number_only(host: Lines, tmp_path: Path) -> None:
+def test_only_call_number_answers_call(host: Lines, tmp_path: Path) -> None:
     host.type("@genie write buy milk to list.txt")
     asked = host.wait_for("CALL ")
     number = asked.split()[1].rstrip(":")
@@ -140,9 +140,7 @@ def test_a_tool_call_is_answered_by_its_number_only(host: Lines, tmp_path: Path)
     assert not (tmp_path / "work" / "other.txt").exists()
 
 
-def test_a_script_says_something_and_reads_the_answer(
-    host: Lines, tmp_path: Path, port: int
-) -> None:
+def test_script_says_and_reads_answer(host: Lines, tmp_path: Path, port: int) -> None:
     guest = ("--name", "ci")
     assert ran(tmp_path / "ci", "say", f":{port}", "the build is green", *guest)[:2] == (0, "")
     host.wait_for("ci: the build is green")
@@ -170,9 +168,7 @@ def test_a_script_follows_a_room(host: Lines, tmp_path: Path, port: int) -> None
     assert tail.stop() == 0
 
 
-def test_a_host_lets_people_in_by_number_and_who_waits_can_be_ended(
-    tmp_path: Path, port: int
-) -> None:
+def test_host_admits_by_number(tmp_path: Path, port: int) -> None:
     arguments = ("--title", "Standup", "--plain", "--name", "ann", "--port", str(port), "--ask")
     host = Lines(tmp_path / "ann", "host", *arguments)
     host.wait_for("Standup, as ann")

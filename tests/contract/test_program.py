@@ -25,7 +25,7 @@ def file_maker(_address: str, _workspace: Path, _home: Path) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize("make", [file_maker, codex, opencode])
-def test_it_asks_at_the_keyboard_before_it_writes_a_file(
+def test_agent_asks_before_writing_file(
     make: Callable[[str, Path, Path], tuple[str, ...]], port: int, tmp_path: Path
 ) -> None:
     workspace, home, its_home = (tmp_path / each for each in ("workspace", "home", "its-home"))

@@ -16,7 +16,7 @@ STEP = 100
 ROOMY = {"limits": {"burst": 1000, "per_second": 1000.0, "joins": 1000}}
 
 
-def test_twenty_reconnects_with_messages_in_flight(tmp_path: Path, port: int) -> None:
+def test_twenty_reconnects_lose_no_message(tmp_path: Path, port: int) -> None:
     settings = {"port": port, "local": True, **ROOMY}
     with Member("alice", tmp_path / "alice", new(), settings=settings) as alice:
         address = alice.seated()["address"]
@@ -54,9 +54,7 @@ def test_twenty_reconnects_with_messages_in_flight(tmp_path: Path, port: int) ->
             assert bob.texts_on_disk == texts == alice.texts
 
 
-def test_what_is_typed_without_a_connection_is_sent_once_and_in_order(
-    tmp_path: Path, port: int
-) -> None:
+def test_offline_messages_keep_order(tmp_path: Path, port: int) -> None:
     """The host is killed and comes back; a member types all the while."""
     settings = {"port": port, "local": True}
     with Member("alice", tmp_path / "alice", new(), settings=settings) as alice:

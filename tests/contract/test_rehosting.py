@@ -23,9 +23,7 @@ def recovered(member: Member) -> list[str]:
     return [body["text"] for body in originals if body["type"] == "said"]
 
 
-def test_a_member_hosts_the_room_again_and_nothing_that_anybody_had_is_lost(
-    alice: Member, tmp_path: Path
-) -> None:
+def test_member_rehosts_without_loss(alice: Member, tmp_path: Path) -> None:
     invite = alice.do("invite")
     with Member("carol", tmp_path / "carol", join(invite)) as carol:
         carol.seated()  # so that what bob takes with him has her in it
@@ -93,7 +91,7 @@ def test_a_member_hosts_the_room_again_and_nothing_that_anybody_had_is_lost(
             )
 
 
-def test_somebody_who_was_never_let_in_can_not_host_it(alice: Member, tmp_path: Path) -> None:
+def test_unadmitted_key_cannot_host(alice: Member, tmp_path: Path) -> None:
     """A copy that somebody got hold of is not theirs to host: nobody follows them."""
     with Member("bob", tmp_path / "bob", join(alice.do("invite"))) as bob:
         room = bob.seated()["room"]
@@ -108,9 +106,7 @@ def test_somebody_who_was_never_let_in_can_not_host_it(alice: Member, tmp_path: 
         assert "belongs to another key" in mallory.refused()
 
 
-def test_the_program_hosts_a_copy_and_others_come_by_the_new_invite(
-    tmp_path: Path, port: int
-) -> None:
+def test_hosted_copy_accepts_new_invite(tmp_path: Path, port: int) -> None:
     hers, his = tmp_path / "alice", tmp_path / "bob"
     common = ["--no-announce", "--port", str(port)]
     with Terminal("host", "--title", "Standup", "--name", "alice", *common, home=hers) as alice:

@@ -56,7 +56,7 @@ async def ask(guest: Guest, model: FakeOpenAI, query: str, answer: str) -> None:
     assert (await guest.ended(query)).answer is not None
 
 
-async def test_after_a_suspend_everybodys_own_agent_remembers(
+async def test_agents_remember_after_suspend(
     tmp_path: Path, port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)

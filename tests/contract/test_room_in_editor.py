@@ -154,7 +154,7 @@ async def failure(work: Any) -> str:
     return str(told.value)
 
 
-async def test_a_prompt_is_a_message_and_its_answer_streams_back(tmp_path: Path) -> None:
+async def test_prompt_is_message_and_streams(tmp_path: Path) -> None:
     home = tmp_path / "ben"
     async with hosted(tmp_path / "ann") as (ann, ear):
         await said(ear, ann, "hello\n\x1b[31mred ![x](http://tracker)")
@@ -176,7 +176,7 @@ async def test_a_prompt_is_a_message_and_its_answer_streams_back(tmp_path: Path)
     assert (home / "stderr").read_text() == ""
 
 
-async def test_an_ignored_message_ends_the_turn_with_the_reason(tmp_path: Path) -> None:
+async def test_ignored_message_ends_turn(tmp_path: Path) -> None:
     home = tmp_path / "ben"
     async with (
         hosted(tmp_path / "ann") as (ann, _),
@@ -265,7 +265,7 @@ async def other_terminal(
         await ben.leave()
 
 
-async def test_a_question_that_the_editor_cancels_is_answered_elsewhere(tmp_path: Path) -> None:
+async def test_cancelled_question_stays_open(tmp_path: Path) -> None:
     home = tmp_path / "ben"
     async with (
         hosted(tmp_path / "ann") as (ann, _),
@@ -292,7 +292,7 @@ async def test_a_question_that_the_editor_cancels_is_answered_elsewhere(tmp_path
             assert outcomes == ["approved", "approved"]
 
 
-async def test_a_guests_call_is_asked_about_at_the_hosts_editor(tmp_path: Path) -> None:
+async def test_guest_call_asks_hosts_editor(tmp_path: Path) -> None:
     home = tmp_path / "ann"
     async with (
         hosted(home, workspace=str(tmp_path)) as (ann, ear),
@@ -316,7 +316,7 @@ async def test_a_guests_call_is_asked_about_at_the_hosts_editor(tmp_path: Path) 
         await seat.editor.until(lambda: "> genie to cy: " in seat.editor.text())
 
 
-async def test_what_was_open_at_the_end_is_asked_about_at_the_next_start(tmp_path: Path) -> None:
+async def test_open_call_is_asked_after_restart(tmp_path: Path) -> None:
     home = tmp_path / "ben"
     async with hosted(tmp_path / "ann") as (ann, ear):
         async with editor(ann.hosting.address, home, *with_engine(home)) as seat:
@@ -404,7 +404,7 @@ async def test_files_and_links_of_a_prompt(tmp_path: Path) -> None:
         ]
 
 
-async def test_a_lost_connection_is_told_and_comes_back(tmp_path: Path) -> None:
+async def test_lost_connection_is_shown_and_back(tmp_path: Path) -> None:
     home = tmp_path / "ann"
     async with hosted(home) as (ann, _):
         way, saved = ann.hosting.address, ann.saved
@@ -436,7 +436,7 @@ async def test_who_is_put_out_is_told(tmp_path: Path) -> None:
         assert "no longer in the room" in await failure(seat.joined(tmp_path))
 
 
-async def test_an_invite_that_is_not_valid_is_an_error_of_the_session(tmp_path: Path) -> None:
+async def test_invalid_invite_fails_session(tmp_path: Path) -> None:
     async with hosted(tmp_path / "ann") as (ann, _):
         invites = ann.hosting.invites
         assert invites is not None
@@ -458,7 +458,7 @@ async def test_a_signal_ends_it_and_it_leaves_the_room(number: int, tmp_path: Pa
         await ear.until(lambda: not ann.state.people["ben"].present)
 
 
-async def test_nothing_but_the_protocol_is_on_standard_output(tmp_path: Path) -> None:
+async def test_only_protocol_reaches_stdout(tmp_path: Path) -> None:
     home = tmp_path / "ben"
     (home / "work").mkdir(parents=True)
     async with hosted(tmp_path / "ann") as (ann, ear):

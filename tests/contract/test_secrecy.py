@@ -103,7 +103,7 @@ async def files_in(folder: Path) -> list[Path]:
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("runtime", ["pydantic-ai", "openai-agents"])
-async def test_a_secret_that_everybody_repeats_is_nowhere_to_be_found(
+async def test_repeated_secret_leaks_nowhere(
     runtime: Library, locations: Locations, frames: list[bytes], tmp_path: Path
 ) -> None:
     """The model's replies are scripted; it knows the secret by magic."""
@@ -187,7 +187,7 @@ async def test_a_secret_that_everybody_repeats_is_nowhere_to_be_found(
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("runtime", ["pydantic-ai", "openai-agents"])
-async def test_what_a_provider_says_is_shown_to_the_owner_and_nobody_else(
+async def test_provider_text_reaches_only_owner(
     runtime: Library, locations: Locations, frames: list[bytes], tmp_path: Path
 ) -> None:
     """Bob is a guest whom ann's engine serves, and shares her room with a member's copy of it."""

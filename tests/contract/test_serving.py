@@ -84,7 +84,7 @@ def operated(tmp_path: Path) -> Iterator[Operated]:
         yield Operated(tmp_path / "home", manager)
 
 
-async def test_a_service_is_ready_counts_and_stops_in_good_order(operated: Operated) -> None:
+async def test_service_is_ready_counts_and_stops(operated: Operated) -> None:
     invite = await operated.create_room()
     with operated.running() as process:
         while (told := await operated.hear()).startswith("EXTEND_TIMEOUT_USEC="):
@@ -116,7 +116,7 @@ async def test_a_service_is_ready_counts_and_stops_in_good_order(operated: Opera
     assert (await operated.probe()).returncode == 1
 
 
-async def test_an_address_of_metrics_beyond_loopback_is_refused(operated: Operated) -> None:
+async def test_remote_metrics_address_is_refused(operated: Operated) -> None:
     operated.ops = Address("0.0.0.0", operated.ops.port)  # noqa: S104 - refused
     with operated.running() as process:
         _, log = await asyncio.to_thread(process.communicate, timeout=DEADLINE)

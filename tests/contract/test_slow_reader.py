@@ -48,7 +48,7 @@ def p99(values: list[float]) -> float:
     return sorted(values)[math.ceil(len(values) * 0.99) - 1]
 
 
-def test_who_reads_nothing_is_dropped_and_harms_nobody(tmp_path: Path, port: int) -> None:
+def test_nonreading_client_is_dropped(tmp_path: Path, port: int) -> None:
     settings = {"port": port, "local": True, "limits": ROOMY}
     with Member("alice", tmp_path / "alice", new(), settings=settings) as alice:
         address = alice.seated()["address"]

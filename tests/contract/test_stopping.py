@@ -17,7 +17,7 @@ def set_up(terminal: Terminal, times: int, _text: str) -> bool:
     return terminal.raw.count(REPORTS_FOCUS) >= times
 
 
-def test_what_is_typed_after_a_stop_arrives_whole(tmp_path: Path, port: int) -> None:
+def test_input_after_stop_arrives_whole(tmp_path: Path, port: int) -> None:
     """Every setting up of the terminal is answered by one reader, and the screen is painted."""
     said = [f"message {number} is whole and sound" for number in range(12)]
     with Terminal(

@@ -58,9 +58,7 @@ def test_a_draft_survives_a_kill(home: Path, port: int, tmp_path: Path) -> None:
         resumed.wait_for("online", "what I was about to say")
 
 
-def test_work_gets_its_grace_and_messages_wait_for_the_room_to_be_back(
-    home: Path, port: int, tmp_path: Path
-) -> None:
+def test_work_gets_grace_and_messages_wait(home: Path, port: int, tmp_path: Path) -> None:
     with (
         started("host", home, port, tmp_path / "desk") as ann,
         joined(ann, port, tmp_path / "his") as bob,

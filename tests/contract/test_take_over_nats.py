@@ -45,9 +45,7 @@ async def test_all_servers_are_killed(tmp_path: Path, drills: Callable[[int], in
             report("all servers killed and started", running, at)
 
 
-async def test_the_sequencer_is_stopped_for_longer_than_its_lease(
-    tmp_path: Path, drills: Callable[[int], int]
-) -> None:
+async def test_stalled_sequencer_loses_lease(tmp_path: Path, drills: Callable[[int], int]) -> None:
     async with on_nats(tmp_path) as running:
         await stop_sequencers(running, drills(4))
 

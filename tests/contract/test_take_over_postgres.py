@@ -35,9 +35,7 @@ async def test_the_sequencer_is_killed(tmp_path: Path, drills: Callable[[int], i
         await kill_sequencers(running, drills(4))
 
 
-async def test_the_sequencer_is_stopped_for_longer_than_its_lease(
-    tmp_path: Path, drills: Callable[[int], int]
-) -> None:
+async def test_stalled_sequencer_loses_lease(tmp_path: Path, drills: Callable[[int], int]) -> None:
     async with on_postgres(tmp_path) as running:
         await stop_sequencers(running, drills(4))
 

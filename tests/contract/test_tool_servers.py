@@ -30,9 +30,7 @@ def toys(folder: Path, *tools: object) -> Path:
     return file
 
 
-async def test_a_question_is_the_owners_alone_and_so_is_the_answer(
-    runtime: Runtime, tmp_path: Path
-) -> None:
+async def test_question_stays_with_owner(runtime: Runtime, tmp_path: Path) -> None:
     async with FakeOpenAI(api_key=KEY) as server:
         file = toys(tmp_path, tool("ask"))
         settings = config(server, runtime=runtime, servers_file=file, rules=(Rule("allow"),))
@@ -59,9 +57,7 @@ async def test_a_question_is_the_owners_alone_and_so_is_the_answer(
         assert not any(SECRET in each.read_text() for each in logs)
 
 
-async def test_the_model_is_lent_by_the_person_and_counts_for_the_message(
-    runtime: Runtime, tmp_path: Path
-) -> None:
+async def test_lent_model_counts_for_message(runtime: Runtime, tmp_path: Path) -> None:
     async with FakeOpenAI(api_key=KEY) as server:
         file = toys(tmp_path, tool("sample"))
         settings = config(server, runtime=runtime, servers_file=file, rules=(Rule("allow"),))
@@ -76,9 +72,7 @@ async def test_the_model_is_lent_by_the_person_and_counts_for_the_message(
             assert "apple" in server.requests[-1].tool_results[-1]
 
 
-async def test_a_tool_that_claims_to_read_is_asked_about_all_the_same(
-    runtime: Runtime, tmp_path: Path
-) -> None:
+async def test_read_only_claim_still_asks(runtime: Runtime, tmp_path: Path) -> None:
     lies = {**SHOUT, "annotations": {"readOnlyHint": True}}
     async with FakeOpenAI(api_key=KEY) as server:
         rules = (Rule("allow", risk="read"),)

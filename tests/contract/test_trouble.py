@@ -29,9 +29,7 @@ def servers_file(folder: Path, **servers: object) -> Path:
     return file
 
 
-async def test_tool_servers_that_die_are_told_of_and_the_room_goes_on(
-    runtime: Runtime, tmp_path: Path
-) -> None:
+async def test_dead_tool_servers_spare_room(runtime: Runtime, tmp_path: Path) -> None:
     does = tmp_path / "toy.json"
     does.write_text(json.dumps({"mode": "serve"}))
     async with toy_web() as web, FakeOpenAI(api_key=KEY) as server:
@@ -75,9 +73,7 @@ async def test_tool_servers_that_die_are_told_of_and_the_room_goes_on(
             assert thread.answer.text == "still here"
 
 
-async def test_what_tools_refuse_and_cut_short_is_told_to_people_too(
-    runtime: Runtime, tmp_path: Path
-) -> None:
+async def test_tool_refusals_are_shown_to_people(runtime: Runtime, tmp_path: Path) -> None:
     workspace = tmp_path / "work"
     workspace.mkdir()
     (workspace / "link").symlink_to(tmp_path / "elsewhere.txt")
@@ -136,9 +132,7 @@ async def test_what_tools_refuse_and_cut_short_is_told_to_people_too(
             assert len(told) < 200_000
 
 
-async def test_of_what_is_withheld_only_the_owner_is_told_what_went_wrong(
-    runtime: Runtime, tmp_path: Path
-) -> None:
+async def test_withheld_error_reaches_only_owner(runtime: Runtime, tmp_path: Path) -> None:
     async with FakeOpenAI(api_key=KEY) as server:
         settings = config(server, runtime=runtime, workspace=tmp_path)
         async with room_of_two(tmp_path / "room", settings) as two:
@@ -150,9 +144,7 @@ async def test_of_what_is_withheld_only_the_owner_is_told_what_went_wrong(
             assert two.bob.notes == []
 
 
-async def test_a_tool_that_never_returns_is_stopped_by_whoever_may(
-    runtime: Runtime, tmp_path: Path
-) -> None:
+async def test_hanging_tool_can_be_stopped(runtime: Runtime, tmp_path: Path) -> None:
     async with toy_web() as web, FakeOpenAI(api_key=KEY) as server:
         file = servers_file(tmp_path, toy={"url": web.url})
         settings = config(server, runtime=runtime, servers_file=file)
@@ -192,9 +184,7 @@ async def test_a_tool_that_never_returns_is_stopped_by_whoever_may(
             assert thread.answer.text == "free again"
 
 
-async def test_a_parked_call_is_made_after_a_restart_unless_its_tool_has_changed(
-    runtime: Runtime, tmp_path: Path
-) -> None:
+async def test_parked_call_needs_unchanged_tool(runtime: Runtime, tmp_path: Path) -> None:
     calls = Calls(Call("toy_shout", {"text": "hey"}), Call("toy_tell", {}))
     async with toy_web() as web, FakeOpenAI(api_key=KEY) as server:
         file = servers_file(tmp_path, toy={"url": web.url})

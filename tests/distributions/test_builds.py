@@ -82,7 +82,7 @@ def metadata(folder: Path, name: str) -> dict[str, list[str]]:
     return {key: told.get_all(key, []) for key in told}
 
 
-def test_each_has_its_own_package_and_the_license(built: Path) -> None:
+def test_wheels_have_package_and_license(built: Path) -> None:
     for name in (*NAMES, *PLUGINS):
         assert packages(built, name) == {name.replace("-", "_")}
         with zipfile.ZipFile(wheel(built, name)) as archive:
@@ -92,13 +92,13 @@ def test_each_has_its_own_package_and_the_license(built: Path) -> None:
         assert not [each for each in files if "__pycache__" in each]
 
 
-def test_the_core_asks_for_nothing_unless_an_extra_is_named(built: Path) -> None:
+def test_core_without_extra_needs_nothing(built: Path) -> None:
     told = metadata(built, "genie-core")
     assert told["Provides-Extra"] == ["acp", "openai", "pydantic-ai", "room"]
     assert [each for each in told["Requires-Dist"] if "extra ==" not in each] == []
 
 
-def test_the_app_asks_for_the_core_of_its_own_version(built: Path) -> None:
+def test_app_requires_core_of_same_version(built: Path) -> None:
     told = metadata(built, "genie-tui")
     assert told["Requires-Dist"][0] == f"genie-core[acp,openai,pydantic-ai,room]=={VERSION}"
     assert told["Version"] == metadata(built, "genie-core")["Version"] == [VERSION]
@@ -120,7 +120,7 @@ def test_plugin_has_version_of_the_program(built: Path, name: str) -> None:
     assert all(each.partition(";")[0].strip().endswith(f"=={VERSION}") for each in ours)
 
 
-def test_the_tree_is_installed_as_one_and_asks_no_index_for_the_core(tmp_path: Path) -> None:
+def test_tree_installs_without_core_index(tmp_path: Path) -> None:
     build(ROOT, tmp_path, "wheel")
     assert packages(tmp_path, "genie-tui") == {"genie_core", "genie_tui"}
     told = metadata(tmp_path, "genie-tui")
@@ -147,7 +147,7 @@ def sources(package: Path) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("name", [*NAMES, *PLUGINS])
-def test_the_wheel_of_an_sdist_is_that_of_the_tree(built: Path, name: str, tmp_path: Path) -> None:
+def test_sdist_builds_same_wheel_as_tree(built: Path, name: str, tmp_path: Path) -> None:
     stem = f"{name.replace('-', '_')}-{VERSION}"
     with tarfile.open(built / f"{stem}.tar.gz") as archive:
         archive.extractall(tmp_path, filter="data")
@@ -155,9 +155,7 @@ def test_the_wheel_of_an_sdist_is_that_of_the_tree(built: Path, name: str, tmp_p
     assert wheel(tmp_path, name).read_bytes() == wheel(built, name).read_bytes()
 
 
-def test_the_bare_core_has_its_version_and_prompts_and_names_missing_extras(
-    bare: Path, tmp_path: Path
-) -> None:
+def test_bare_core_names_missing_extras(bare: Path, tmp_path: Path) -> None:
     code = (
         "import genie_core, importlib.metadata as metadata\n"
         "from importlib.resources import files\n"
@@ -174,16 +172,14 @@ def test_the_bare_core_has_its_version_and_prompts_and_names_missing_extras(
     ]
 
 
-def test_a_program_embeds_the_bare_core_and_a_second_process_goes_on(
-    bare: Path, tmp_path: Path
-) -> None:
+def test_bare_core_program_resumes(bare: Path, tmp_path: Path) -> None:
     kinds = "Received Decided ApprovalPending ApprovalClosed Answered"
     for already, count in ((0, 1), (2, 2)):
         said = run(bare, "-W", "error", PROGRAMS / "journalled.py", tmp_path, cwd=tmp_path)
         assert said == f"{already} {count} HELLO of alice\n{kinds}\n"
 
 
-def test_programs_that_embed_the_core_pass_strict_type_checks(bare: Path, tmp_path: Path) -> None:
+def test_embedding_programs_pass_mypy(bare: Path, tmp_path: Path) -> None:
     """Against the installed wheel; the packages of extras count as untyped."""
     shutil.copytree(PROGRAMS, tmp_path, dirs_exist_ok=True)
     for name, code in FENCE.findall((ROOT / "docs" / "engine.md").read_text()):

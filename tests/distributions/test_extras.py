@@ -87,7 +87,7 @@ def distributions(modules: set[str]) -> set[str]:
     return {"pydantic-ai" if each == "pydantic-ai-slim" else each for each in found}
 
 
-def test_the_bare_core_imports_nothing_but_the_standard_library() -> None:
+def test_bare_core_imports_only_stdlib() -> None:
     assert imported_by(*(f"genie_core.{each}" for each in BARE)) == set()
 
 
@@ -136,7 +136,7 @@ def test_plugin_asks_for_what_it_imports(graph: grimp.ImportGraph, name: str) ->
     assert asked | extra | app >= ours
 
 
-def test_the_tree_and_the_two_distributions_ask_for_the_same_versions() -> None:
+def test_tree_and_parts_need_same_versions() -> None:
     tree = project()
     parts = {each for lines in extras().values() for each in lines}
     assert parts | set(app_requirements()) == set(tree["project"]["dependencies"])

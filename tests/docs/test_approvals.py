@@ -8,7 +8,7 @@ from tests.docs.pages import DOCS, names_of_tests, rows
 PAGE = (DOCS / "approvals.md").read_text()
 
 
-def test_the_table_of_attacks_is_that_of_the_tests() -> None:
+def test_attack_table_matches_tests() -> None:
     tried = [[" ".join(cell.split()) for cell in row] for row in attacks.rows()]
     assert rows(PAGE, "attack — before") == tried
     assert len(tried) >= 60

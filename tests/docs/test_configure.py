@@ -64,7 +64,7 @@ def fences(language: str) -> list[str]:
 
 
 @pytest.mark.parametrize("heading", TABLES)
-def test_the_tables_name_every_setting_and_no_other(heading: str) -> None:
+def test_tables_name_exactly_all_settings(heading: str) -> None:
     assert sorted(rows(heading)) == sorted(TABLES[heading].__struct_fields__)
 
 

@@ -92,7 +92,7 @@ async def test_the_thirty_lines_work_and_remember(folder: Path) -> None:
     assert second.texts.count("Roll a die.") == 2
 
 
-async def test_the_agent_passes_the_contract_and_the_tests_pass(folder: Path) -> None:
+async def test_example_agent_passes_contract(folder: Path) -> None:
     settings = "asyncio_mode=auto", "asyncio_default_fixture_loop_scope=function"
     options = *(f"-o{each}" for each in settings), "-q", "-Werror", "-pno:cacheprovider"
     code, out = await run_python(folder, "-m", "pytest", *options)
@@ -213,7 +213,7 @@ def listens(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-async def test_people_chat_and_answer_their_own_approvals(chat: tuple[FakeOpenAI, int]) -> None:
+async def test_people_answer_own_approvals(chat: tuple[FakeOpenAI, int]) -> None:
     server, port = chat
     server.script(delegate("What time is it?"), Call("current_time", {}), Say("Noon."))
     async with (
@@ -247,9 +247,7 @@ async def test_people_chat_and_answer_their_own_approvals(chat: tuple[FakeOpenAI
         ('{"allow": "1"}', "unknown frame"),
     ],
 )
-async def test_a_bad_frame_is_answered_and_the_chat_goes_on(
-    chat: tuple[FakeOpenAI, int], frame: str, error: str
-) -> None:
+async def test_bad_frame_is_answered(chat: tuple[FakeOpenAI, int], frame: str, error: str) -> None:
     server, port = chat
     server.script(ignore("nothing is asked"))
     async with asyncio.timeout(scaled(60)), joined(port, "alice") as alice:
@@ -259,7 +257,7 @@ async def test_a_bad_frame_is_answered_and_the_chat_goes_on(
         assert await alice.receive() == {"from": "alice", "text": "hello"}
 
 
-async def test_a_client_that_does_not_say_who_it_is_is_let_go(chat: tuple[FakeOpenAI, int]) -> None:
+async def test_unnamed_client_is_disconnected(chat: tuple[FakeOpenAI, int]) -> None:
     _, port = chat
     async with (
         asyncio.timeout(scaled(60)),

@@ -5,7 +5,7 @@ from tests.docs.pages import DOCS, ROOT, names_of_tests, rows
 PAGE = (DOCS / "features.md").read_text()
 
 
-def test_every_feature_is_shown_by_a_test_that_exists() -> None:
+def test_features_name_existing_tests() -> None:
     tests = names_of_tests()
     features = rows(PAGE, "feature")
     assert len(features) == 30

@@ -17,7 +17,7 @@ def test_the_tables_are_those_of_the_program() -> None:
 
 
 @pytest.mark.parametrize("example", [each for each in EXAMPLES if "keymap =" not in each])
-def test_every_example_changes_keys_without_a_problem(tmp_path: Path, example: str) -> None:
+def test_examples_change_keys_cleanly(tmp_path: Path, example: str) -> None:
     file = tmp_path / "keys.toml"
     file.write_text(example)
     keymap = read_keymap("default", file)
@@ -25,7 +25,7 @@ def test_every_example_changes_keys_without_a_problem(tmp_path: Path, example: s
     assert keymap.changed
 
 
-def test_every_mistake_on_the_page_is_reported_so(tmp_path: Path) -> None:
+def test_listed_mistakes_are_reported(tmp_path: Path) -> None:
     (said,) = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
     file = tmp_path / "keys.toml"
     file.write_text(

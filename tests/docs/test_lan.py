@@ -59,12 +59,12 @@ def bounds_of(field: str) -> tuple[Any, Any]:
     return least, meta.le
 
 
-def test_every_limit_is_in_the_table_and_no_other() -> None:
+def test_table_lists_exactly_all_limits() -> None:
     assert list(limits()) == list(Limits.__struct_fields__)
 
 
 @pytest.mark.parametrize("field", Limits.__struct_fields__)
-def test_a_limit_has_the_default_and_the_bounds_that_the_table_says(field: str) -> None:
+def test_limit_defaults_and_bounds_match(field: str) -> None:
     _, default, least, most, meaning = limits()[field]
     assert number(default) == getattr(Limits(), field)
     said = number(least.removeprefix("more than ")), number(most) if most else None
@@ -82,7 +82,7 @@ def test_the_fixed_bounds_are_those_of_the_code() -> None:
     assert wrong == []
 
 
-def test_the_files_of_the_table_are_those_of_the_program() -> None:
+def test_file_table_matches_program() -> None:
     places = Locations(Path("/c"), Path("/d"), Path("/l"))
     for path in (places.keys / "NAME.key", places.certificate, places.sessions / "ID/"):
         assert f"`{path.relative_to(places.data)}" in PAGE
@@ -156,7 +156,7 @@ def test_check_notices_any_repeated_entry(place: int, *, is_recovered: bool) -> 
     "words",
     ["Standup", "thanks", "notes.txt", "list_files", "approved", "bob", "Bob asks", 'id":"m4'],
 )
-def test_the_way_to_check_a_log_notices_each_change(words: str) -> None:
+def test_log_check_notices_each_change(words: str) -> None:
     check, lines = the_check_of_a_log(), sample_lines()
     places = [place for place, line in enumerate(lines) if words.encode() in line]
     assert places

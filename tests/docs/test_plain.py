@@ -20,7 +20,7 @@ def test_page_names_existing_commands() -> None:
     assert named <= set(commands(Surface.LINES))
 
 
-def test_the_numbers_on_the_page_are_those_of_the_program() -> None:
+def test_page_numbers_match_program() -> None:
     assert f"`{MARK}`" in WORDS
     assert f"the last {chat.SHOWN} entries" in WORDS
     assert f"within {say.RECORDED:.0f} seconds" in WORDS

@@ -17,7 +17,7 @@ _, _, REST = (DOCS / "agents.md").read_text().partition("\n## A room in your edi
 PAGE = REST.partition("\n## ")[0]
 
 
-def test_the_numbers_and_names_are_those_of_the_code() -> None:
+def test_page_numbers_and_names_match_code() -> None:
     text = one_line(PAGE)
     options = options_for(ToolEffects(), is_open=True)
     always = next(each.name for each in options if each.option_id == ALWAYS)

@@ -25,13 +25,13 @@ def test_the_page_has_all_fields_and_kinds() -> None:
     assert {kind for cell in cells for kind in re.findall(r"`(\w+)`", cell)} == set(KINDS)
 
 
-def test_the_refusal_on_the_page_is_that_of_the_program() -> None:
+def test_refusal_text_matches_program() -> None:
     with pytest.raises(WrongQuery) as raised:
         Query.parse("before:yesterday")
     assert f"*{raised.value}*" in one_line(PAGE)
 
 
-def test_the_limits_on_the_page_are_those_of_the_program() -> None:
+def test_page_limits_match_program() -> None:
     assert (
         f"at most {query.MOST_CHARS:,} characters, and {query.MOST_CONDITIONS} words"
         in one_line(PAGE)

@@ -8,7 +8,7 @@ from genie_serve.config import CONFIG_NAME, ServeConfig, ServiceLimits, read_con
 PAGE = Path(__file__).parents[2] / "docs/serve.md"
 
 
-def test_the_configuration_of_the_page_is_the_default_one_but_for_names(tmp_path: Path) -> None:
+def test_page_config_matches_defaults(tmp_path: Path) -> None:
     found = re.search(r"### Configuration.*?```toml\n(.*?)```", PAGE.read_text(), re.DOTALL)
     assert found is not None
     path = tmp_path / CONFIG_NAME

@@ -15,7 +15,7 @@ from serve_tests.test_service import LOCAL, places, serving
 PAGE = DOCS / "serve.md"
 
 
-async def test_the_table_of_metrics_is_complete_and_right(tmp_path: Path) -> None:
+async def test_metrics_table_is_complete(tmp_path: Path) -> None:
     store: Any = Store()
     service = Service(LOCAL, places(tmp_path), store=store)
     service.locations.sessions.mkdir(parents=True)
@@ -35,7 +35,7 @@ async def test_the_table_of_metrics_is_complete_and_right(tmp_path: Path) -> Non
     assert process == {name for name in published if name.startswith("process_")}
 
 
-async def test_the_states_and_labels_that_it_names_exist(tmp_path: Path) -> None:
+async def test_named_states_and_labels_exist(tmp_path: Path) -> None:
     async with serving(tmp_path) as service, serve_ops(service, ANYWHERE) as ops:
         _, text = await ask(ops, "/metrics")
     values = set(re.findall(r'="(\w+)"', text))

@@ -62,21 +62,21 @@ def tag(body: type[Body]) -> str:
     return str(body.__struct_config__.tag)
 
 
-def test_every_type_of_event_is_told_with_all_its_fields() -> None:
+def test_event_types_list_all_fields() -> None:
     told = {CODE.findall(name)[0]: CODE.findall(fields) for name, fields, _ in rows(PAGE, "type")}
     assert told == {
         tag(body): [each.encode_name for each in msgspec.structs.fields(body)] for body in BODIES
     }
 
 
-def test_there_is_a_line_of_every_type_and_each_is_as_the_program_writes_it() -> None:
+def test_sample_lines_cover_every_type() -> None:
     content = read_lines(b"".join(LINES))
     assert content.told() == []
     assert [encode_line(event) for event in content.events] == LINES
     assert {type(event.body) for event in content.events} == set(BODIES)
 
 
-def test_the_lines_are_signed_and_chained_as_those_of_a_room() -> None:
+def test_lines_are_signed_and_chained() -> None:
     assert sample_lines() == LINES
 
 
@@ -130,7 +130,7 @@ def test_the_fields_of_a_line_are_told() -> None:
     assert list(json.loads(LINES[1])) == told
 
 
-def test_the_fields_of_the_record_are_told_in_order() -> None:
+def test_record_fields_are_listed_in_order() -> None:
     rest = one_line(section("room.json"))
     cells = [name for name, _ in rows(section("room.json"), "field")]
     assert [name for cell in cells for name in CODE.findall(cell)] == list(

@@ -27,7 +27,7 @@ def png() -> bytes:
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-async def test_the_agent_is_given_the_text_somebody_else_shared(
+async def test_agent_gets_text_shared_by_other(
     provider: str,
     fake: FakeOpenAI,
     service: Service,

@@ -53,9 +53,7 @@ async def port(service: Service, secrets: EnvironmentSecrets) -> AsyncIterator[i
         yield port
 
 
-async def test_what_one_says_all_hear_and_the_agent_answers_whom_it_concerns(
-    port: int, fake: FakeOpenAI
-) -> None:
+async def test_all_hear_and_agent_answers_sender(port: int, fake: FakeOpenAI) -> None:
     fake.script(ignore("for bob"), delegate("What is 12 * 7?", "alice"), Say("84."))
     async with connected(port, "alice") as alice, connected(port, "bob") as bob:
         alice.say("@bob how many boxes?")
@@ -67,9 +65,7 @@ async def test_what_one_says_all_hear_and_the_agent_answers_whom_it_concerns(
     assert 'receiver="bob"' in "\n".join(fake.requests[0].texts)
 
 
-async def test_a_tool_call_is_allowed_by_the_person_it_is_made_for(
-    port: int, fake: FakeOpenAI
-) -> None:
+async def test_only_sender_allows_tool_call(port: int, fake: FakeOpenAI) -> None:
     fake.script(delegate("What day is it?"), Call("local_time", {}), Say("Friday."))
     async with connected(port, "alice") as alice, connected(port, "bob") as bob:
         alice.say("what day is it?")
@@ -106,7 +102,7 @@ async def test_names_are_unique_and_nobody_is_system(port: int) -> None:
         writer.close()
 
 
-async def test_one_who_does_not_read_is_dropped_and_delays_nobody() -> None:
+async def test_nonreading_client_is_dropped() -> None:
     server = ChatServer(GroupSession("chat", scripted_reasoners(ignore_all), agent_factory()))
     async with (
         server.listening(bound(0)) as port,
@@ -120,9 +116,7 @@ async def test_one_who_does_not_read_is_dropped_and_delays_nobody() -> None:
             await sleeper.hears("never said")
 
 
-async def test_a_failure_is_told_to_the_sender_and_the_chat_goes_on(
-    port: int, fake: FakeOpenAI
-) -> None:
+async def test_sender_sees_failure_of_message(port: int, fake: FakeOpenAI) -> None:
     fake.script(Say("invalid JSON"), Say("none either"), Say("still none"), ignore("fine"))
     async with connected(port, "alice") as alice:
         alice.say("hello")
@@ -131,7 +125,7 @@ async def test_a_failure_is_told_to_the_sender_and_the_chat_goes_on(
         await alice.hears("alice: still here?")
 
 
-async def test_closing_says_what_is_left_to_say_and_leaves_nobody_connected() -> None:
+async def test_closing_flushes_and_disconnects() -> None:
     asked, closing = asyncio.Event(), asyncio.Event()
 
     async def slow(*_: object) -> str:
@@ -153,7 +147,7 @@ async def test_closing_says_what_is_left_to_say_and_leaves_nobody_connected() ->
         assert await nameless.read() == b"* your name?\n"
 
 
-def test_a_port_that_is_taken_is_told_in_one_line(
+def test_taken_port_fails_in_one_line(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("GENIE_MODEL", "openai:scripted")

@@ -57,7 +57,7 @@ async def test_two_agents_work_for_a_third(
 
 @pytest.mark.usefixtures("script")
 @pytest.mark.parametrize("provider", PROVIDERS)
-async def test_a_session_offers_both_tools_to_the_coordinator(
+async def test_coordinator_is_offered_both_tools(
     provider: str, fake: FakeOpenAI, service: Service, secrets: EnvironmentSecrets
 ) -> None:
     async with asyncio.timeout(scaled(60)):

@@ -15,7 +15,7 @@ from genie_core.settings.model import Settings
 HERE = "127.0.0.1"
 
 
-async def test_a_member_asks_allows_a_tool_and_leaves_with_the_answer(
+async def test_member_allows_tool_for_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("genie_core.room.open.host.EVERYWHERE", HERE)
@@ -37,7 +37,7 @@ async def test_a_member_asks_allows_a_tool_and_leaves_with_the_answer(
 
 
 @pytest.mark.parametrize("name", ["host_room.py", "join_room.py"])
-def test_the_page_about_the_engine_shows_the_example(name: str) -> None:
+def test_engine_page_shows_example(name: str) -> None:
     root = Path(__file__).parents[2]
     page = (root / "docs/engine.md").read_text()
     code = re.search(rf"^```python {name}\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
@@ -45,7 +45,7 @@ def test_the_page_about_the_engine_shows_the_example(name: str) -> None:
     assert code[1] == (root / "examples" / name).read_text()
 
 
-def test_the_public_names_of_a_room_are_there_and_load_no_engine() -> None:
+def test_public_room_names_load_no_engine() -> None:
     code = (
         "import sys, genie_core.room as room\n"
         "loaded = [name for name in sys.modules if name.startswith('genie_core.room.')]\n"

@@ -12,7 +12,7 @@ MODEL = {"GENIE_MODEL": "openai:gpt-5-mini"}
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_without_a_model_an_example_says_what_to_set(example: str) -> None:
+def test_missing_model_names_setting(example: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", f"examples.{example}"],
         cwd=ROOT,

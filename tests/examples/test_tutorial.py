@@ -17,7 +17,7 @@ ANSWER = "The Clock Museum is closed on Mondays."
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-async def test_the_mistake_is_noticed_looked_up_and_corrected(
+async def test_mistake_is_found_and_corrected(
     provider: str,
     fake: FakeOpenAI,
     service: Service,
@@ -47,7 +47,7 @@ async def test_the_mistake_is_noticed_looked_up_and_corrected(
     assert [message.sender for message in saved] == ["alice", "bob", "carol", "system"]
 
 
-async def test_a_second_run_goes_on_where_the_first_one_ended(
+async def test_second_run_continues_first(
     fake: FakeOpenAI, service: Service, secrets: EnvironmentSecrets, tmp_path: Path
 ) -> None:
     for _ in range(2):
@@ -58,7 +58,7 @@ async def test_a_second_run_goes_on_where_the_first_one_ended(
     assert asked.count("Who is free on Monday?") == 2
 
 
-async def test_both_frameworks_can_be_tried_one_after_the_other(
+async def test_both_frameworks_run_in_turn(
     fake: FakeOpenAI,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -76,7 +76,7 @@ async def test_both_frameworks_can_be_tried_one_after_the_other(
     assert "\n".join(fake.requests[-1].texts).count(CHECK) == 2
 
 
-async def test_a_wrong_key_is_told_in_a_line_for_each_message(
+async def test_wrong_key_fails_each_message(
     service: Service, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wrong = EnvironmentSecrets({KEY: "sk-mistyped-by-alice"})

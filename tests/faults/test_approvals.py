@@ -59,7 +59,7 @@ async def from_threads(answers: list[Answer], approval: Approval) -> list[bool]:
 @pytest.mark.parametrize(
     "answers", [[approve, approve], [approve, deny], [deny, approve], [approve, deny] * 4]
 )
-async def test_one_answer_counts_and_the_record_tells_which(give: Any, answers: Any) -> None:
+async def test_only_one_answer_counts(give: Any, answers: Any) -> None:
     chat = session(asks)
     execution = chat.handle(Message("hi", "alice"))
     approval = await first_approval(execution)
@@ -76,7 +76,7 @@ async def test_one_answer_counts_and_the_record_tells_which(give: Any, answers: 
     await joined(chat)
 
 
-async def test_an_approval_whose_reader_is_gone_stays_answerable_and_blocks_nobody() -> None:
+async def test_abandoned_approval_blocks_nobody() -> None:
     chat = session(asks)
     execution = chat.handle(Message("hi", "alice"))
     reader = asyncio.create_task(execution.result())  # approves, once it comes to it
@@ -96,7 +96,7 @@ async def test_an_approval_whose_reader_is_gone_stays_answerable_and_blocks_nobo
     await joined(chat)
 
 
-async def test_parallel_requests_are_all_visible_and_answered_in_any_order() -> None:
+async def test_parallel_requests_take_any_order() -> None:
     async def run(_input: AgentInput, callback: ApprovalCallback, _emit: Emit) -> str:
         verdicts = await asyncio.gather(*(ask_about(callback, "tool", {"n": n}) for n in range(3)))
         return ",".join("yes" if verdict else str(verdict.reason) for verdict in verdicts)
@@ -117,7 +117,7 @@ async def test_parallel_requests_are_all_visible_and_answered_in_any_order() -> 
     await joined(chat)
 
 
-async def test_cancelling_while_an_approval_is_pending_ends_it_and_the_next_run_works() -> None:
+async def test_cancel_ends_pending_approval() -> None:
     chat = session(asks)
     execution = chat.handle(Message("hi", "alice"))
     approval = await first_approval(execution)
@@ -131,7 +131,7 @@ async def test_cancelling_while_an_approval_is_pending_ends_it_and_the_next_run_
     await joined(chat)
 
 
-async def test_an_approval_asked_for_after_the_answer_is_refused() -> None:
+async def test_approval_after_answer_is_refused() -> None:
     late: list[asyncio.Task[Any]] = []
 
     async def run(_input: AgentInput, callback: ApprovalCallback, _emit: Emit) -> str:

@@ -54,9 +54,7 @@ def indexed(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.mark.usefixtures("indexed")
 @given(histories(), st.data())
-def test_any_beginning_of_a_log_is_a_room_that_goes_on(
-    events: list[Event], data: st.DataObject
-) -> None:
+def test_truncated_log_stays_usable(events: list[Event], data: st.DataObject) -> None:
     """Also where an index stands beside it that speaks of all of the log."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "events.jsonl"
@@ -169,9 +167,7 @@ def texts(state: RoomState) -> list[str]:
 
 
 @pytest.mark.parametrize("edit", EDITS)
-async def test_a_log_edited_by_hand_opens_says_so_and_goes_on(
-    locations: Locations, edit: str
-) -> None:
+async def test_hand_edited_log_opens_with_notice(locations: Locations, edit: str) -> None:
     change, told = EDITS[edit]
     saved = saved_room(locations, change(list(LINES)))
     before = saved.log_path.read_bytes()
@@ -189,7 +185,7 @@ async def test_a_log_edited_by_hand_opens_says_so_and_goes_on(
     assert "unfinished" not in "\n".join(again)
 
 
-def test_an_index_that_is_junk_or_of_another_log_changes_nothing(tmp_path: Path) -> None:
+def test_junk_index_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     path.write_bytes(b"".join(LINES))
     for junk in (b"", b"junk", random.Random(3).randbytes(100_000)):

@@ -54,7 +54,7 @@ async def test_a_tool_that_exits_ends_its_run_only(runtime: str) -> None:
 
 
 @pytest.mark.parametrize("ending", ENDINGS, ids=repr)
-async def test_an_agent_and_a_reasoner_that_exit_end_their_execution_only(
+async def test_exit_ends_only_own_execution(
     ending: BaseException,
 ) -> None:
     def leave(*_: Any) -> Any:

@@ -64,7 +64,7 @@ def log_on_failing_disk() -> Iterator[tuple[EventLog, FailingDisk]]:
 
 
 @given(rounds)
-def test_what_was_acknowledged_is_there_in_order_once_whatever_fails(
+def test_acknowledged_events_survive(
     plan: Sequence[tuple[int, Sequence[Fault]]],
 ) -> None:
     """The same events come again until they are taken, as a room's server does it."""
@@ -90,7 +90,7 @@ def test_what_was_acknowledged_is_there_in_order_once_whatever_fails(
 
 @pytest.mark.parametrize("taken", range(0, 200, 7))
 @pytest.mark.parametrize("error", ERRORS)
-def test_a_write_that_breaks_off_anywhere_leaves_the_file_as_it_was(taken: int, error: int) -> None:
+def test_failed_write_keeps_file(taken: int, error: int) -> None:
     with log_on_failing_disk() as (log, disk):
         log.write([said(1)])
         before = disk.path.read_bytes()
@@ -102,14 +102,14 @@ def test_a_write_that_breaks_off_anywhere_leaves_the_file_as_it_was(taken: int, 
         assert on_disk(disk.path) == [said(1), said(2), said(3)]
 
 
-def test_a_disk_that_takes_a_byte_at_a_time_takes_all() -> None:
+def test_bytewise_writes_complete() -> None:
     with log_on_failing_disk() as (log, disk):
         disk.next([Fault("write", 0, 1)] * 150)
         log.write([said(1), said(2)])
         assert on_disk(disk.path) == [said(1), said(2)]
 
 
-def test_a_disk_that_takes_nothing_and_says_nothing_is_not_waited_for() -> None:
+def test_disk_taking_nothing_fails_write() -> None:
     with log_on_failing_disk() as (log, disk):
         disk.next([Fault("write")])
         with pytest.raises(OSError, match="took nothing"):
@@ -118,7 +118,7 @@ def test_a_disk_that_takes_nothing_and_says_nothing_is_not_waited_for() -> None:
         assert on_disk(disk.path) == [said(1)]
 
 
-def test_what_can_be_neither_written_nor_cut_off_is_cut_off_later() -> None:
+def test_failed_truncate_is_repeated_later() -> None:
     with log_on_failing_disk() as (log, disk):
         log.write([said(1)])
         disk.next([Fault("write", errno.ENOSPC, 50), Fault("ftruncate", errno.EIO)])
@@ -131,7 +131,7 @@ def test_what_can_be_neither_written_nor_cut_off_is_cut_off_later() -> None:
         assert on_disk(disk.path) == [said(1), said(2)]
 
 
-def test_without_an_index_a_log_is_only_slower_to_open(tmp_path: Path) -> None:
+def test_missing_index_only_slows_opening(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     (tmp_path / INDEX_NAME).mkdir()  # which no file can take the place of
     with EventLog.open(path).log as log:
@@ -143,7 +143,7 @@ def test_without_an_index_a_log_is_only_slower_to_open(tmp_path: Path) -> None:
         assert opened.state().head == 12_000
 
 
-def test_a_record_that_cannot_be_written_stays_as_it_was(tmp_path: Path) -> None:
+def test_unwritable_record_stays_unchanged(tmp_path: Path) -> None:
     folder = tmp_path / "room"
     folder.mkdir()
     saved = SavedSession(
@@ -186,7 +186,7 @@ def texts(screen: RoomScreen) -> list[str]:
     return [thread.said.text for thread in screen.joined.state.threads.values()]
 
 
-async def test_a_full_disk_is_loud_and_what_is_typed_meanwhile_goes_out_once_it_has_space(
+async def test_full_disk_keeps_unsent_messages(
     hosting: tuple[RoomScreen, Pilot[Any]], tmp_path: Path
 ) -> None:
     screen, pilot = hosting

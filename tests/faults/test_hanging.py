@@ -57,9 +57,7 @@ KINDS = ["polite", "stubborn"]
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("place", WORK + AROUND_IT)
-async def test_what_hangs_is_cancelled_at_once_and_the_next_one_is_served(
-    place: str, kind: str
-) -> None:
+async def test_hanging_work_is_cancelled(place: str, kind: str) -> None:
     hang = Hang(place, kind)
     trap = Trap(place, hang)
     chat = trapped_session(trap)
@@ -77,9 +75,7 @@ async def test_what_hangs_is_cancelled_at_once_and_the_next_one_is_served(
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("place", AROUND_IT)
-async def test_what_only_leads_to_work_is_given_up_when_the_session_stops(
-    place: str, kind: str
-) -> None:
+async def test_stop_abandons_hanging_preparation(place: str, kind: str) -> None:
     hang = Hang(place, kind)
     chat = trapped_session(Trap(place, hang))
     executions = [chat.handle(Message(text, VICTIM)) for text in "123"]
@@ -93,7 +89,7 @@ async def test_what_only_leads_to_work_is_given_up_when_the_session_stops(
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("place", WORK)
-async def test_work_is_waited_for_until_it_is_cancelled(place: str, kind: str) -> None:
+async def test_work_delays_join_until_cancelled(place: str, kind: str) -> None:
     hang = Hang(place, kind)
     chat = trapped_session(Trap(place, hang))
     executions = [chat.handle(Message(text, VICTIM)) for text in "12"]
@@ -111,7 +107,7 @@ async def test_work_is_waited_for_until_it_is_cancelled(place: str, kind: str) -
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_tool_servers_that_do_not_close_hold_up_neither_messages_nor_the_end(
+async def test_hanging_tool_close_blocks_nothing(
     kind: str,
 ) -> None:
     hang = Hang("tools end", kind)
@@ -124,7 +120,7 @@ async def test_tool_servers_that_do_not_close_hold_up_neither_messages_nor_the_e
     hang.let_go()
 
 
-async def test_a_start_that_ends_too_late_does_not_take_its_successors_place() -> None:
+async def test_late_start_keeps_successor() -> None:
     hang = Hang("tools start", "stubborn")
     trap = Trap("tools start", hang)
     chat = trapped_session(trap)
@@ -142,7 +138,7 @@ async def test_a_start_that_ends_too_late_does_not_take_its_successors_place() -
     await joined(chat)
 
 
-async def test_a_subagent_that_does_not_start_is_given_up_too() -> None:
+async def test_unstarted_subagent_is_abandoned() -> None:
     began = asyncio.Event()
 
     async def hang() -> None:
@@ -207,7 +203,7 @@ print("ended")
 """
 
 
-def test_a_program_ends_though_its_secrets_never_come() -> None:
+def test_hanging_secrets_let_program_end() -> None:
     ended = subprocess.run(
         [sys.executable, "-c", HANGING_VAULT], capture_output=True, timeout=DEADLINE, check=True
     )

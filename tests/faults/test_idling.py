@@ -43,7 +43,7 @@ async def put_away(session: GroupSession, owner: str) -> None:
         await session._agents[owner, False].join()
 
 
-async def test_a_pending_approval_is_not_idleness_and_nobody_else_waits() -> None:
+async def test_pending_approval_is_not_idle() -> None:
     chat = Chat(asks)
     first = chat.session.handle(Message("one", "alice"))
     approval = await first_approval(first)
@@ -62,7 +62,7 @@ async def test_a_pending_approval_is_not_idleness_and_nobody_else_waits() -> Non
     await joined(chat.session)
 
 
-async def test_a_long_run_is_not_idleness_and_nobody_else_waits() -> None:
+async def test_long_run_is_not_idle() -> None:
     release = asyncio.Event()
 
     async def run(input: Any, *_: Any) -> str:  # noqa: A002 - as in Agent.run

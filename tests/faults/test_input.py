@@ -31,7 +31,7 @@ pytestmark = pytest.mark.timeout(100)
         ("preferences_source", {"alice": "short"}),
     ],
 )
-def test_a_session_names_the_argument_that_is_wrong(name: str, value: Any) -> None:
+def test_wrong_session_argument_is_named(name: str, value: Any) -> None:
     arguments: dict[str, Any] = {
         "id": "s",
         "group_reasoner_factory": reasoner_factory(),
@@ -92,7 +92,7 @@ async def test_a_query_that_makes_no_sense_is_refused(arguments: dict[str, Any])
     await joined(chat)
 
 
-async def test_what_agents_said_may_be_added_as_context() -> None:
+async def test_agent_messages_can_be_appended() -> None:
     chat = session()
     chat.append(Message("an answer", "system"))
     await joined(chat)
@@ -120,7 +120,7 @@ async def _a_coroutine(_secrets: dict[str, str], _owner: str) -> ScriptedReasone
         ScriptedReasoner,
     ],
 )
-def test_a_reasoner_factory_of_the_wrong_shape_is_refused_when_it_is_handed_in(
+def test_misshapen_factory_is_refused(
     function: Any,
 ) -> None:
     with pytest.raises(InvalidFactory, match="must be callable as factory"):
@@ -136,5 +136,5 @@ def test_a_reasoner_factory_of_the_wrong_shape_is_refused_when_it_is_handed_in(
         lambda *_args, **_options: ScriptedReasoner(),
     ],
 )
-def test_a_reasoner_factory_that_can_be_called_is_taken(function: Any) -> None:
+def test_callable_factory_is_accepted(function: Any) -> None:
     GroupReasonerFactory(function)

@@ -47,7 +47,7 @@ def for_whom(updates: list[Message]) -> Response:
     return Response(Decision.DELEGATE, last.content, last.receiver)
 
 
-async def test_they_are_the_receivers_and_asked_for_once() -> None:
+async def test_receiver_preferences_load_once() -> None:
     source, agents = Wishes(), Agents()
     chat = session(agents, for_whom, preferences_source=source)
     execution = chat.handle(Message("hi", "alice", receiver="bob"))
@@ -70,7 +70,7 @@ async def test_without_a_receiver_nobody_is_asked() -> None:
     await joined(chat)
 
 
-async def test_slow_ones_do_not_get_a_persons_queries_out_of_order() -> None:
+async def test_slow_lookup_keeps_query_order() -> None:
     source, agents = Wishes(), Agents()
     source.held["slow"] = asyncio.Event()
     chat = session(agents, for_whom, preferences_source=source)
@@ -86,7 +86,7 @@ async def test_slow_ones_do_not_get_a_persons_queries_out_of_order() -> None:
     await joined(chat)
 
 
-async def test_cancelling_one_that_waits_for_them_lets_the_next_one_go() -> None:
+async def test_cancelled_lookup_frees_next_query() -> None:
     source = Wishes()
     source.held["slow"] = asyncio.Event()
     chat = session(Agents(), for_whom, preferences_source=source)
@@ -100,7 +100,7 @@ async def test_cancelling_one_that_waits_for_them_lets_the_next_one_go() -> None
     await joined(chat)
 
 
-async def test_what_is_no_text_is_a_failure_that_says_so() -> None:
+async def test_non_text_fails_with_reason() -> None:
     source = Wishes()
     source.answer = ["short", "friendly"]
     chat = session(Agents(), for_whom, preferences_source=source)

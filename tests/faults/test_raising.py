@@ -37,7 +37,7 @@ def raising(error: BaseException) -> Callable[[], Any]:
 
 
 @pytest.mark.parametrize("place", [*(each for each in STAGES if "restored" not in each), *SAVING])
-async def test_a_key_in_what_is_raised_is_shown_to_nobody(
+async def test_key_in_error_is_hidden(
     tmp_path: Path, place: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     error = ConnectionError(
@@ -57,7 +57,7 @@ async def test_a_key_in_what_is_raised_is_shown_to_nobody(
     ids=lambda error: type(error).__name__,
 )
 @pytest.mark.parametrize("place", STAGES)
-async def test_a_fault_ends_its_executions_and_no_others(
+async def test_fault_ends_only_its_executions(
     tmp_path: Path, place: str, error: BaseException
 ) -> None:
     trap = Trap(place, raising(error))
@@ -89,7 +89,7 @@ async def test_a_fault_ends_its_executions_and_no_others(
     ids=lambda error: type(error).__name__,
 )
 @pytest.mark.parametrize("place", SAVING)
-async def test_a_fault_in_saving_a_memory_costs_no_answer(
+async def test_fault_while_saving_keeps_answer(
     tmp_path: Path, place: str, error: BaseException
 ) -> None:
     chat = trapped_session(Trap(place, raising(error)), DataStore(tmp_path))
@@ -105,7 +105,7 @@ async def test_a_fault_in_saving_a_memory_costs_no_answer(
 
 
 @pytest.mark.parametrize("error", [OSError("broken pipe"), asyncio.CancelledError(), Panic()])
-async def test_tool_servers_that_close_badly_harm_nobody(error: BaseException) -> None:
+async def test_failing_close_harms_nobody(error: BaseException) -> None:
     chat = trapped_session(Trap("tools end", raising(error)), idle_timeout=0.01)
     for text in ("1", "2"):
         assert isinstance(await last_event(chat.handle(Message(text, VICTIM))), Answered)
@@ -121,7 +121,7 @@ async def test_a_failing_reasoner_streams_as_ignored() -> None:
     await joined(chat)
 
 
-async def test_a_failing_agent_raises_from_stream_and_result() -> None:
+async def test_agent_failure_raises_from_result() -> None:
     chat = trapped_session(Trap("agent run", raising(ConnectionError("model away"))))
     execution = chat.handle(Message("hi", VICTIM))
     for _ in range(2):
@@ -130,7 +130,7 @@ async def test_a_failing_agent_raises_from_stream_and_result() -> None:
     await joined(chat)
 
 
-async def test_the_log_has_the_traceback_at_level_debug(caplog: pytest.LogCaptureFixture) -> None:
+async def test_debug_log_has_traceback(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("DEBUG", "genie_core")
     chat = trapped_session(Trap("agent run", raising(ConnectionError("model away"))))
     assert isinstance(await last_event(chat.handle(Message("hi", VICTIM))), Failed)
@@ -141,7 +141,7 @@ async def test_the_log_has_the_traceback_at_level_debug(caplog: pytest.LogCaptur
     await joined(chat)
 
 
-async def test_a_store_that_is_no_folder_is_told_without_a_traceback(
+async def test_non_folder_store_has_no_traceback(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "file").touch()
@@ -154,7 +154,7 @@ async def test_a_store_that_is_no_folder_is_told_without_a_traceback(
 
 
 @pytest.mark.parametrize("alone", [False, True])
-async def test_a_missing_tool_server_is_a_line_and_no_traceback(
+async def test_missing_tool_server_logs_one_line(
     alone: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Missing(ScriptedAgent):
@@ -185,7 +185,7 @@ async def test_a_missing_tool_server_is_a_line_and_no_traceback(
 
 
 @pytest.mark.parametrize("text", ["", " \n"])
-async def test_an_empty_answer_is_a_failure_of_the_agent(text: str) -> None:
+async def test_empty_answer_fails_agent(text: str) -> None:
     async def run(input: AgentInput, *_: Any) -> str:  # noqa: A002 - as in Agent.run
         return text if input.query == "one" else "ok"
 
@@ -200,7 +200,7 @@ async def test_an_empty_answer_is_a_failure_of_the_agent(text: str) -> None:
 
 
 @pytest.mark.parametrize("query", [None, "", "  "])
-async def test_delegating_without_a_query_is_a_failure_of_the_reasoner(query: str | None) -> None:
+async def test_delegation_without_query_fails(query: str | None) -> None:
     chat = session(decide=lambda _updates: Response(Decision.DELEGATE, query=query))
     (failed,) = await events(chat.handle(Message("hi", "alice")))
     assert isinstance(failed, Failed)
@@ -210,9 +210,7 @@ async def test_delegating_without_a_query_is_a_failure_of_the_reasoner(query: st
 
 @pytest.mark.parametrize("state", [{"when": object()}, LookupError("lost")])
 @pytest.mark.parametrize("whose", ["agent", "reasoner"])
-async def test_a_memory_that_cannot_be_saved_costs_no_answer(
-    tmp_path: Path, whose: str, state: Any
-) -> None:
+async def test_unsavable_state_keeps_answer(tmp_path: Path, whose: str, state: Any) -> None:
     def tell() -> Any:
         if isinstance(state, Exception):
             raise state
@@ -255,9 +253,7 @@ async def test_what_cannot_begin_fails_alone(
 
 @pytest.mark.parametrize("worker", ["reasoner of mallory", "agent 'system' of mallory"])
 @pytest.mark.parametrize("steps", [0, 1, 2, 3, 5])
-async def test_a_worker_that_dies_at_its_start_leaves_nobody_waiting(
-    worker: str, steps: int
-) -> None:
+async def test_dead_worker_leaves_nobody_waiting(worker: str, steps: int) -> None:
     """Killed after some steps of the event loop, with messages in its mailbox."""
     chat = session()
     executions = [chat.handle(Message(str(n), VICTIM)) for n in range(3)]

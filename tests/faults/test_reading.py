@@ -29,7 +29,7 @@ async def stream(execution: Execution) -> list[Any]:
         return [element async for element in execution.stream()]
 
 
-async def test_an_ignored_message_is_reasoned_about_once_however_often_it_is_read() -> None:
+async def test_repeated_reads_reason_once() -> None:
     calls = []
 
     def decide(updates: list[Message]) -> Response:
@@ -51,7 +51,7 @@ async def test_an_ignored_message_is_reasoned_about_once_however_often_it_is_rea
     await joined(chat)
 
 
-async def test_a_failure_is_logged_once_whether_it_reads_as_silence_or_is_not_read(
+async def test_failure_is_logged_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     def decide(_updates: list[Message]) -> Response:
@@ -68,7 +68,7 @@ async def test_a_failure_is_logged_once_whether_it_reads_as_silence_or_is_not_re
     await joined(chat)
 
 
-async def test_neither_silence_nor_a_cancellation_is_logged(
+async def test_silence_and_cancel_are_not_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     chat = session(decide=ignore_all)
@@ -94,7 +94,7 @@ async def test_the_work_is_done_without_any_reader() -> None:
     await joined(chat)
 
 
-async def test_readers_at_any_time_get_the_same_elements() -> None:
+async def test_late_readers_get_same_elements() -> None:
     chat = session(asks)
     execution = chat.handle(Message("hi", "alice"))
     early = [asyncio.create_task(stream(execution)) for _ in range(2)]
@@ -109,7 +109,7 @@ async def test_readers_at_any_time_get_the_same_elements() -> None:
 
 
 @pytest.mark.parametrize("how", ["cancelled", "leaves"])
-async def test_a_reader_that_goes_in_the_middle_changes_nothing(how: str) -> None:
+async def test_departing_reader_changes_nothing(how: str) -> None:
     runs = 0
 
     async def run(*arguments: Any) -> str:
@@ -139,7 +139,7 @@ async def test_a_reader_that_goes_in_the_middle_changes_nothing(how: str) -> Non
     await joined(chat)
 
 
-async def test_who_follows_the_text_does_not_slow_down_who_does_not() -> None:
+async def test_slow_text_reader_delays_nobody() -> None:
     async def run(_input: AgentInput, _callback: Any, emit: Emit) -> str:
         for letter in "abc":
             emit(letter)
@@ -156,7 +156,7 @@ async def test_who_follows_the_text_does_not_slow_down_who_does_not() -> None:
     await joined(chat)
 
 
-async def test_cancelling_right_away_spares_the_reasoner() -> None:
+async def test_immediate_cancel_skips_reasoner() -> None:
     calls = []
 
     def decide(updates: list[Message]) -> Response:
@@ -172,7 +172,7 @@ async def test_cancelling_right_away_spares_the_reasoner() -> None:
     await joined(chat)
 
 
-async def test_an_execution_of_ones_own_ends_when_it_is_cancelled() -> None:
+async def test_own_execution_can_be_cancelled() -> None:
     execution = Execution()
     reading = asyncio.create_task(stream(execution))
     await asyncio.sleep(0)
@@ -183,7 +183,7 @@ async def test_an_execution_of_ones_own_ends_when_it_is_cancelled() -> None:
     assert await execution.result() is None
 
 
-async def test_an_execution_is_not_marked_done_before_its_last_event() -> None:
+async def test_done_is_set_only_at_last_event() -> None:
     chat = session(asks)
     execution = chat.handle(Message("hi", "alice"))
     seen = [(type(each), execution.done) async for each in _approving(execution)]

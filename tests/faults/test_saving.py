@@ -23,7 +23,7 @@ from genie_testing import agent_factory, ignore_all, reasoner_factory
 pytestmark = pytest.mark.timeout(100)
 
 
-async def test_where_nothing_can_be_written_it_is_told_and_the_chat_goes_on(tmp_path: Path) -> None:
+async def test_unwritable_store_is_reported(tmp_path: Path) -> None:
     (tmp_path / "s").symlink_to("/nowhere/at/all")  # no permissions stop a test that root runs
     chat = session(store=DataStore(tmp_path))
     for text in ("one", "two"):
@@ -37,7 +37,7 @@ async def test_where_nothing_can_be_written_it_is_told_and_the_chat_goes_on(tmp_
     await joined(chat)
 
 
-async def test_a_failed_answer_tells_too_what_could_not_be_saved(tmp_path: Path) -> None:
+async def test_failed_answer_reports_unsaved(tmp_path: Path) -> None:
     async def fail(_input: AgentInput, *_: Any) -> str:
         raise ConnectionError("model away")
 
@@ -80,7 +80,7 @@ asyncio.run(main())
 """
 
 
-async def test_a_disk_that_fills_up_fails_no_answer_and_is_used_again_when_it_can_be(
+async def test_freed_disk_is_used_again(
     tmp_path: Path,
 ) -> None:
     """A limit on the size of files makes the operating system refuse what exceeds it."""
@@ -133,9 +133,7 @@ def lose_messages(folder: Path, count: int) -> None:
 
 
 @pytest.mark.parametrize("lost", [1, 2, 4])
-async def test_a_reasoner_ahead_of_the_messages_misses_none_that_follow(
-    tmp_path: Path, lost: int
-) -> None:
+async def test_reasoner_ahead_misses_no_message(tmp_path: Path, lost: int) -> None:
     await life(tmp_path, "1", "2", "3", "4")
     lose_messages(tmp_path, lost)
     assert await life(tmp_path, "a", "b") == ["a", "b"]
@@ -145,7 +143,7 @@ async def test_a_reasoner_ahead_of_the_messages_misses_none_that_follow(
     assert await life(tmp_path, "f") == ["f"]
 
 
-async def test_what_was_added_without_a_decision_is_seen_after_a_loss(tmp_path: Path) -> None:
+async def test_appended_messages_survive_loss(tmp_path: Path) -> None:
     await life(tmp_path, "1", "2", "3")
     lose_messages(tmp_path, 2)
     await life(tmp_path, "4")
@@ -158,7 +156,7 @@ async def test_what_was_added_without_a_decision_is_seen_after_a_loss(tmp_path: 
     assert await life(tmp_path, "5") == ["x", "y", "z", "5"]
 
 
-async def test_a_reasoner_behind_the_messages_sees_them_again(tmp_path: Path) -> None:
+async def test_late_reasoner_sees_messages_again(tmp_path: Path) -> None:
     await life(tmp_path, "1", "2")
     shutil.copytree(tmp_path / "s" / "alice", tmp_path / "earlier")
     await life(tmp_path, "3", "4")
@@ -176,7 +174,7 @@ ALIKE = [
 ]
 
 
-async def test_people_whose_names_look_alike_share_nothing(tmp_path: Path) -> None:
+async def test_similar_names_share_nothing(tmp_path: Path) -> None:
     names = [name for name in ALIKE if name != "system"]
     for number in range(2):
         store = DataStore(tmp_path / "store")
@@ -196,7 +194,7 @@ async def recall(input: AgentInput, *_: Any) -> str:  # noqa: A002 - as in Agent
     return f"echo: {input.query}"
 
 
-async def test_sessions_whose_ids_look_alike_share_nothing(tmp_path: Path) -> None:
+async def test_similar_session_ids_share_nothing(tmp_path: Path) -> None:
     ids = ["", *ALIKE]
     store = DataStore(tmp_path / "store")
     for number in range(2):
@@ -213,7 +211,7 @@ async def test_sessions_whose_ids_look_alike_share_nothing(tmp_path: Path) -> No
     assert [each.name for each in tmp_path.iterdir()] == ["store"]
 
 
-async def test_a_damaged_state_file_keeps_nobody_waiting(tmp_path: Path) -> None:
+async def test_damaged_state_blocks_nobody(tmp_path: Path) -> None:
     store = DataStore(tmp_path)
     await store.narrowed("s").save("session", {"messages": 5})
     chat = session(store=store)
@@ -224,7 +222,7 @@ async def test_a_damaged_state_file_keeps_nobody_waiting(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("name", ["session.jsonl", "session.json", "alice/reasoner.json"])
-async def test_a_pipe_in_the_place_of_a_file_holds_up_nobody(tmp_path: Path, name: str) -> None:
+async def test_pipe_as_file_blocks_nobody(tmp_path: Path, name: str) -> None:
     pipe = tmp_path / "s" / name
     pipe.parent.mkdir(parents=True)
     os.mkfifo(pipe)
@@ -244,9 +242,7 @@ async def test_a_pipe_in_the_place_of_a_file_holds_up_nobody(tmp_path: Path, nam
         *("alice/system.jsonl", "alice/system.json", "alice/attachments.json", "alice/ahead.json"),
     ],
 )
-async def test_what_cannot_be_read_is_told_left_alone_and_fails_no_answer(
-    tmp_path: Path, name: str
-) -> None:
+async def test_unreadable_file_is_left_alone(tmp_path: Path, name: str) -> None:
     unreadable = tmp_path / "s" / name
     unreadable.mkdir(parents=True)  # no permissions stop a test that root runs
     async with DataStore(tmp_path) as store:
@@ -262,7 +258,7 @@ async def test_what_cannot_be_read_is_told_left_alone_and_fails_no_answer(
     assert unreadable.is_dir()
 
 
-async def test_numbers_that_cannot_be_written_again_end_no_service(tmp_path: Path) -> None:
+async def test_unwritable_numbers_keep_saving(tmp_path: Path) -> None:
     (tmp_path / "s").mkdir()
     old = {"content": "old", "sender": "alice"}
     plain = json.dumps({**old, "more": 0}).replace("0}", "1e999}")

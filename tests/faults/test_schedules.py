@@ -302,7 +302,7 @@ async def perform(schedule: list[Doing], folder: Path | None, idle_timeout: floa
 
 @settings(max_examples=40)
 @given(schedules, st.booleans(), st.sampled_from([None, 0.001]))
-def test_every_schedule_ends_with_everything_in_order(
+def test_any_schedule_ends_consistently(
     schedule: list[Doing], on_disk: bool, idle_timeout: float | None
 ) -> None:
     with pytest.MonkeyPatch.context() as patch, TemporaryDirectory() as folder:

@@ -39,7 +39,7 @@ async def reader(input: AgentInput, _ask: ApprovalCallback, _emit: Emit) -> str:
     return (await read_file(input.attachments[0], ["text"])).data.decode()
 
 
-async def test_messages_files_and_memories_are_read_and_written(tmp_path: Path) -> None:
+async def test_data_is_read_and_written(tmp_path: Path) -> None:
     notes = tmp_path / "notes.txt"
     notes.write_text("read it")
     attached = Attachment(str(notes), "notes.txt", "text/plain")

@@ -29,7 +29,7 @@ from genie_testing import ScriptedAgent, reasoner_factory
 pytestmark = pytest.mark.timeout(100)
 
 
-async def test_stopping_denies_pending_approvals_and_those_still_to_come() -> None:
+async def test_stop_denies_all_approvals() -> None:
     chat = session(asks)
     waiting = chat.handle(Message("hi", "alice"))
     await first_approval(waiting)
@@ -47,7 +47,7 @@ async def test_stopping_denies_pending_approvals_and_those_still_to_come() -> No
     await joined(chat)
 
 
-async def test_a_stopped_session_refuses_everything_new() -> None:
+async def test_stopped_session_refuses_new_work() -> None:
     chat = session()
     chat.stop()
     for call in (
@@ -75,7 +75,7 @@ async def test_a_session_that_was_never_used_ends(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["timeout", "cancel"])
-async def test_a_join_that_is_given_up_leaves_the_work_alone_and_can_be_repeated(how: str) -> None:
+async def test_abandoned_join_can_be_repeated(how: str) -> None:
     release = asyncio.Event()
 
     async def run(*_: Any) -> str:
@@ -126,7 +126,7 @@ async def test_one_join_that_is_given_up_ends_no_other() -> None:
     assert isinstance(await last_event(execution), Answered)
 
 
-async def test_joining_waits_for_what_nobody_else_waits_for_to_be_written(tmp_path: Path) -> None:
+async def test_join_waits_for_unawaited_writes(tmp_path: Path) -> None:
     store = DataStore(tmp_path)
     chat = session(store=store)
     await chat.remembered()
@@ -144,7 +144,7 @@ async def test_joining_waits_for_what_nobody_else_waits_for_to_be_written(tmp_pa
     store.close()
 
 
-async def test_what_was_accepted_before_the_stop_is_done_after_it(tmp_path: Path) -> None:
+async def test_work_before_stop_is_completed(tmp_path: Path) -> None:
     """Also what could not begin yet, since the messages from disk were still being read."""
     chat = session(store=DataStore(tmp_path))
     executions = [chat.handle(Message(text, sender)) for text in "12" for sender in ("a", "b")]
@@ -158,7 +158,7 @@ async def test_what_was_accepted_before_the_stop_is_done_after_it(tmp_path: Path
     assert len(saved) == 4 + 4 + 1
 
 
-async def test_a_store_that_was_closed_too_early_does_not_keep_the_session_from_ending(
+async def test_closed_store_lets_session_end(
     tmp_path: Path,
 ) -> None:
     store = DataStore(tmp_path)
@@ -170,7 +170,7 @@ async def test_a_store_that_was_closed_too_early_does_not_keep_the_session_from_
     assert late.done
 
 
-async def test_a_session_whose_closing_was_killed_can_be_joined_again() -> None:
+async def test_killed_close_can_be_joined_again() -> None:
     chat = session()
     before = asyncio.all_tasks()
     joining = asyncio.create_task(chat.join())
@@ -183,7 +183,7 @@ async def test_a_session_whose_closing_was_killed_can_be_joined_again() -> None:
 
 
 @pytest.mark.parametrize("with_store", [True, False])
-def test_a_session_can_be_made_before_the_event_loop_runs(tmp_path: Path, with_store: bool) -> None:
+def test_session_precedes_event_loop(tmp_path: Path, with_store: bool) -> None:
     chat = session(store=DataStore(tmp_path) if with_store else None)
 
     async def use() -> Message | None:
@@ -194,7 +194,7 @@ def test_a_session_can_be_made_before_the_event_loop_runs(tmp_path: Path, with_s
     assert asyncio.run(use()) is not None
 
 
-def test_a_program_that_forgets_to_stop_ends_nevertheless() -> None:
+def test_forgotten_stop_still_ends() -> None:
     chat = session(asks)
 
     async def forget() -> Any:
@@ -207,7 +207,7 @@ def test_a_program_that_forgets_to_stop_ends_nevertheless() -> None:
     assert asyncio.run(events(execution))[-1] == Cancelled("interrupted")
 
 
-async def test_all_agents_of_a_session_close_at_the_same_time(
+async def test_agents_close_concurrently(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """However many people there are, and whatever their agents direct: ending takes one closing."""

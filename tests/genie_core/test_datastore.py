@@ -22,7 +22,7 @@ def store(tmp_path: Path) -> DataStore:
     return DataStore(tmp_path / "store")
 
 
-async def test_a_value_can_be_loaded_without_waiting_for_its_save(store: DataStore) -> None:
+async def test_load_sees_unfinished_save(store: DataStore) -> None:
     _ = store.save("key", {"n": [1, None, "é"]})
     assert await store.load("key") == {"n": [1, None, "é"]}
 
@@ -41,9 +41,7 @@ async def test_the_value_is_taken_when_save_is_called(store: DataStore) -> None:
 
 
 @pytest.mark.parametrize("value", [object(), {1}, float("inf"), {"deep": [b"x"]}])
-async def test_a_value_that_is_no_json_fails_the_future_and_not_the_caller(
-    store: DataStore, value: Any
-) -> None:
+async def test_non_json_value_fails_only_future(store: DataStore, value: Any) -> None:
     saves = (
         store.save("key", value),
         store.append("key", [value]),
@@ -58,7 +56,7 @@ async def test_a_value_that_is_no_json_fails_the_future_and_not_the_caller(
         await store.load("key")
 
 
-def test_a_failed_save_may_be_ignored_and_tells_no_loop(tmp_path: Path) -> None:
+def test_unawaited_failed_save_stays_quiet(tmp_path: Path) -> None:
     code = (
         "import asyncio, gc, sys; from pathlib import Path; from genie_core.datastore import DataStore\n"
         "async def main():\n"
@@ -80,7 +78,7 @@ def test_a_failed_save_may_be_ignored_and_tells_no_loop(tmp_path: Path) -> None:
     assert "not JSON serializable" in done.stdout or "closed" in done.stdout
 
 
-async def test_narrowed_stores_keep_apart_and_share_their_problems(store: DataStore) -> None:
+async def test_narrowed_stores_share_problems(store: DataStore) -> None:
     async with store.narrow("alice") as alice, alice.narrow("agent") as agent:
         await agent.save("state", 1)
         assert store.narrow_path("alice", "agent") == agent.root_path
@@ -99,7 +97,7 @@ async def test_a_journal_grows_over_several_lives(tmp_path: Path) -> None:
         await store.aclose()
 
 
-async def test_leaving_its_context_writes_everything_and_closes_it(tmp_path: Path) -> None:
+async def test_context_exit_flushes_and_closes(tmp_path: Path) -> None:
     with suppress(LookupError):
         async with DataStore(tmp_path) as store:
             promise = store.append("key", [1])
@@ -110,7 +108,7 @@ async def test_leaving_its_context_writes_everything_and_closes_it(tmp_path: Pat
         await store.save("key", 2)
 
 
-async def test_a_damaged_value_is_put_aside_and_reported(store: DataStore) -> None:
+async def test_damaged_value_is_set_aside(store: DataStore) -> None:
     await store.save("key", 1)
     path = store.root_path / "key.json"
     path.write_text('{"half')
@@ -128,7 +126,7 @@ async def test_an_unreadable_journal_is_a_state_error(store: DataStore) -> None:
         await store.load_lines("log")
 
 
-async def test_a_store_can_be_used_from_one_event_loop_after_another(tmp_path: Path) -> None:
+async def test_store_serves_successive_loops(tmp_path: Path) -> None:
     store = DataStore(tmp_path)
     await store.save("key", 1)
     assert await asyncio.to_thread(lambda: asyncio.run(store.load("key"))) == 1
@@ -140,7 +138,7 @@ AWKWARD = [
 ]  # fmt: skip
 
 
-def test_awkward_keys_have_distinct_harmless_names() -> None:
+def test_awkward_keys_get_safe_file_names() -> None:
     names = [path_name(key) for key in AWKWARD]
     assert len({name.casefold() for name in names}) == len(AWKWARD)
     for name in names:
@@ -188,7 +186,7 @@ async def value_of(store: DataStore) -> int:
         return 0
 
 
-async def test_any_single_call_may_fail_and_nothing_is_lost_once_the_disk_works(
+async def test_single_disk_failure_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = FaultyFiles(monkeypatch, tmp_path)
@@ -216,7 +214,7 @@ async def test_any_single_call_may_fail_and_nothing_is_lost_once_the_disk_works(
     assert failed > 20
 
 
-async def test_a_disk_that_fails_for_good_keeps_what_was_acknowledged(
+async def test_dead_disk_keeps_acknowledged_data(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = FaultyFiles(monkeypatch, tmp_path)
@@ -238,7 +236,7 @@ async def test_a_disk_that_fails_for_good_keeps_what_was_acknowledged(
     pytest.fail("it never came to its end")
 
 
-async def test_a_full_disk_is_told_and_done_with_when_there_is_room(
+async def test_full_disk_fails_saves_until_freed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = DataStore(tmp_path)
@@ -258,7 +256,7 @@ async def test_a_full_disk_is_told_and_done_with_when_there_is_room(
     assert await store.load("key") == "after"
 
 
-async def test_what_the_disk_refused_is_written_at_the_end_if_it_can_be(
+async def test_close_writes_previously_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = DataStore(tmp_path)
@@ -271,7 +269,7 @@ async def test_what_the_disk_refused_is_written_at_the_end_if_it_can_be(
     assert await DataStore(tmp_path).load_lines("log") == [1]
 
 
-async def test_what_a_crash_left_unfinished_is_no_obstacle(store: DataStore) -> None:
+async def test_leftover_of_crash_is_overwritten(store: DataStore) -> None:
     await store.save("key", "old")
     (store.root_path / "key.json.new").write_text('"half')
     assert await store.load("key") == "old"
@@ -279,7 +277,7 @@ async def test_what_a_crash_left_unfinished_is_no_obstacle(store: DataStore) -> 
     assert await store.load("key") == "new"
 
 
-async def test_a_journal_cut_anywhere_gives_its_whole_lines_and_goes_on(tmp_path: Path) -> None:
+async def test_truncated_journal_keeps_lines(tmp_path: Path) -> None:
     values = [{"text": "é\n"}, [1, 2], "three"]
     await DataStore(tmp_path / "whole").append("log", values)
     content = (tmp_path / "whole" / "log.jsonl").read_bytes()
@@ -296,7 +294,7 @@ async def test_a_journal_cut_anywhere_gives_its_whole_lines_and_goes_on(tmp_path
         assert await DataStore(folder).load_lines("log") == [*whole, "next"]
 
 
-async def test_a_value_cut_anywhere_is_missing_and_can_be_saved_anew(tmp_path: Path) -> None:
+async def test_truncated_value_is_missing(tmp_path: Path) -> None:
     await DataStore(tmp_path / "whole").save("key", {"text": "é\n"})
     content = (tmp_path / "whole" / "key.json").read_bytes()
     for cut in range(len(content) - 1):
@@ -312,7 +310,7 @@ async def test_a_value_cut_anywhere_is_missing_and_can_be_saved_anew(tmp_path: P
         await store.aclose()
 
 
-async def test_a_damaged_value_on_a_disk_that_is_read_only_is_missing_too(
+async def test_damaged_read_only_value_is_missing(
     store: DataStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await store.save("key", 1)
@@ -328,7 +326,7 @@ async def test_values_without_checksum_are_read(store: DataStore) -> None:
     assert await store.load("key") == {"agent": [1]}
 
 
-async def test_saving_instead_of_a_journal_puts_it_aside(store: DataStore) -> None:
+async def test_save_instead_sets_journal_aside(store: DataStore) -> None:
     await store.append("key", [1, 2])
     await store.save_instead("key", [3])
     assert await store.load_lines("key") == []
@@ -349,7 +347,7 @@ def test_where_group_genie_would_keep_it() -> None:
     assert store.narrowed("..", "").earlier_path == Path("root", "__")
 
 
-async def test_putting_a_journal_aside_keeps_its_place_among_appends(store: DataStore) -> None:
+async def test_save_instead_keeps_append_order(store: DataStore) -> None:
     release = threading.Event()
     held = asyncio.ensure_future(store.run(lambda: release.wait(10)))
     await asyncio.sleep(0)  # everything below is one batch for the store's thread

@@ -34,7 +34,7 @@ from genie_core.errors import GenieError, StageFailed, public_summary, summary
         ),
     ],
 )
-def test_the_text_is_one_line_that_names_the_thing(error: GenieError, text: str) -> None:
+def test_text_names_subject_in_one_line(error: GenieError, text: str) -> None:
     assert str(error) == text
 
 
@@ -42,7 +42,7 @@ SAID = ("abcd", "gateway", "org-")
 
 
 @pytest.mark.parametrize("kind", get_args(errors.ModelTrouble))
-def test_what_a_provider_said_is_for_the_owner_only(kind: errors.ModelTrouble) -> None:
+def test_provider_detail_stays_private(kind: errors.ModelTrouble) -> None:
     detail = "Incorrect API key …abcd for org-7 at gateway"
     failed = errors.ModelFailed(kind, "gpt", "https://gateway/v1", detail, "key ending in 'abcd'")
     for error in (failed, StageFailed("agent", "agent 'system' of ann", failed)):
@@ -60,7 +60,7 @@ def test_what_a_provider_said_is_for_the_owner_only(kind: errors.ModelTrouble) -
         WrongAddress("m", "https://gateway/v1", "abcd"),
     ],
 )
-def test_addresses_paths_and_the_words_of_others_are_for_the_owner_only(error: Exception) -> None:
+def test_public_summary_hides_details(error: Exception) -> None:
     told = public_summary(StageFailed("agent", "agent of ann", error))
     assert not [each for each in SAID if each in told]
     assert told.startswith("agent of ann: ")
@@ -81,12 +81,12 @@ def test_what_others_raise_is_told_without_keys() -> None:
     assert "12345678" not in str(StageFailed("agent", "agent of alice", error))
 
 
-def test_contract_errors_keep_their_builtin_kinds() -> None:
+def test_contract_errors_subclass_builtins() -> None:
     assert issubclass(errors.UnknownAgent, ValueError)
     assert issubclass(errors.MissingKey, KeyError)
 
 
-def test_an_exception_that_cannot_be_shown_is_at_least_named() -> None:
+def test_unprintable_exception_is_named() -> None:
     class Unspeakable(Exception):
         def __str__(self) -> str:
             raise RuntimeError("no words")

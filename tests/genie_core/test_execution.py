@@ -33,7 +33,7 @@ async def stream(execution: Execution) -> list[object]:
     return [element async for element in execution.stream()]
 
 
-async def test_an_ignored_message_ends_with_its_decision() -> None:
+async def test_ignored_message_ends_at_decision() -> None:
     execution = Execution()
     execution.record(IGNORED)
     assert execution.done
@@ -42,7 +42,7 @@ async def test_an_ignored_message_ends_with_its_decision() -> None:
     assert await execution.result() is None
 
 
-async def test_deltas_are_seen_live_and_dropped_once_there_is_an_answer() -> None:
+async def test_deltas_are_live_until_answer() -> None:
     execution = Execution()
     execution.record(DELEGATED)
     execution.emit("hel")
@@ -66,7 +66,7 @@ async def test_nothing_follows_the_last_event() -> None:
     assert await events(execution) == [DELEGATED, ANSWERED]
 
 
-async def test_a_failure_before_the_decision_streams_as_ignored() -> None:
+async def test_failure_before_decision_is_ignore() -> None:
     execution = Execution()
     cause = ConnectionError("away")
     execution.fail(StageFailed("secrets", "secrets of alice", cause), "reasoner")
@@ -81,7 +81,7 @@ async def test_a_failure_before_the_decision_streams_as_ignored() -> None:
     ]
 
 
-async def test_a_failure_after_the_decision_is_raised_by_the_stream() -> None:
+async def test_failure_after_decision_raises() -> None:
     execution = Execution()
     execution.record(DELEGATED)
     execution.fail(ValueError("odd"), "agent")
@@ -92,7 +92,7 @@ async def test_a_failure_after_the_decision_is_raised_by_the_stream() -> None:
         assert isinstance(caught.value.__cause__, ValueError)
 
 
-async def test_a_failure_after_the_decision_is_a_message_on_request() -> None:
+async def test_failure_streams_as_message() -> None:
     execution = Execution()
     execution.origin = Message("hi", "alice", request_id="r")
     execution.record(DELEGATED)
@@ -105,9 +105,7 @@ async def test_a_failure_after_the_decision_is_a_message_on_request() -> None:
         await execution.result()
 
 
-async def test_on_request_too_a_failure_before_the_decision_is_silence_and_a_cancellation_the_end() -> (
-    None
-):
+async def test_early_failure_streams_no_message() -> None:
     failed, cancelled = Execution(), Execution()
     failed.fail(ValueError("odd"), "reasoner")
     cancelled.record(DELEGATED)
@@ -116,14 +114,14 @@ async def test_on_request_too_a_failure_before_the_decision_is_silence_and_a_can
         assert [each async for each in execution.stream(errors="message")] == [decided]
 
 
-async def test_failures_are_asked_for_in_one_of_two_ways() -> None:
+async def test_unknown_errors_mode_is_refused() -> None:
     asked: Any = "ignore"
     with pytest.raises(InvalidSetting, match='errors must be "raise" or "message"'):
         await anext(Execution().stream(errors=asked))
 
 
 @pytest.mark.parametrize("error", [None, ValueError("odd")])
-async def test_what_was_said_of_an_answer_is_told_with_its_end(error: ValueError | None) -> None:
+async def test_end_keeps_partial_answer_text(error: ValueError | None) -> None:
     execution = Execution()
     execution.record(DELEGATED)
     execution.emit("Once ")
@@ -138,7 +136,7 @@ async def test_what_was_said_of_an_answer_is_told_with_its_end(error: ValueError
     assert last.text == "Once upon"
 
 
-async def test_approvals_are_recorded_with_who_answered_and_when() -> None:
+async def test_approval_records_answerer_and_time() -> None:
     execution = Execution()
     execution.record(DELEGATED)
     asked = asyncio.create_task(execution.approvals().verdict("system", "f", {"x": 1}))
@@ -161,7 +159,7 @@ async def test_approvals_are_recorded_with_who_answered_and_when() -> None:
     assert execution.pending_approvals == []
 
 
-async def test_refused_approvals_are_denied_now_and_later() -> None:
+async def test_refusal_denies_later_approvals() -> None:
     execution = Execution()
     execution.record(DELEGATED)
     pending = asyncio.create_task(execution.approvals().verdict("system", "f", {}))
@@ -175,7 +173,7 @@ async def test_refused_approvals_are_denied_now_and_later() -> None:
     assert kinds == ["Decided", *["ApprovalPending", "ApprovalClosed"] * 2]
 
 
-async def test_what_was_answered_is_pending_no_more_and_recorded_as_it_was() -> None:
+async def test_answered_approvals_keep_verdict() -> None:
     execution = Execution()
     execution.record(DELEGATED)
     for name in ("f", "g", "h"):
@@ -199,7 +197,7 @@ async def anext_all(execution: Execution, count: int) -> list[object]:
     return [await anext(reader) for _ in range(count)]
 
 
-async def test_cancelling_denies_what_is_pending_and_ends_the_record() -> None:
+async def test_cancel_denies_pending_approvals() -> None:
     execution = Execution()
     execution.record(DELEGATED)
     pending = asyncio.create_task(execution.approvals().verdict("system", "f", {}))
@@ -213,7 +211,7 @@ async def test_cancelling_denies_what_is_pending_and_ends_the_record() -> None:
     assert [type(each) for each in await stream(execution)] == [Decision, Approval]
 
 
-async def test_asking_after_the_end_is_denied_and_not_recorded() -> None:
+async def test_approval_after_end_is_denied() -> None:
     execution = Execution()
     execution.record(DELEGATED)
     execution.record(ANSWERED)
@@ -230,7 +228,7 @@ async def test_result_approves_everything() -> None:
     assert await result == ANSWERED.message
 
 
-async def test_a_cancelled_task_named_late_is_cancelled_nevertheless() -> None:
+async def test_task_given_late_is_cancelled() -> None:
     execution = Execution()
     execution.cancel()
     task = asyncio.create_task(asyncio.sleep(60))

@@ -114,6 +114,6 @@ def test_cause_and_status_are_told() -> None:
     assert in_our_words(refused) == "the connection failed: HTTP status 401 (unauthorized)"
 
 
-def test_own_and_other_exceptions_keep_their_words() -> None:
+def test_builtin_exception_keeps_its_text() -> None:
     assert in_our_words(LookupError("no such bed")) is None
     assert summary(LookupError("no such bed")) == "LookupError: no such bed"

@@ -27,7 +27,7 @@ def lines(captured: pytest.CaptureFixture[str]) -> list[str]:
     return captured.readouterr().err.splitlines()
 
 
-def test_named_loggers_and_those_below_are_shown_from_their_level_on(
+def test_logger_level_covers_children(
     capsys: pytest.CaptureFixture[str], logger: logging.Logger
 ) -> None:
     below = logging.getLogger("shown.below")
@@ -40,9 +40,7 @@ def test_named_loggers_and_those_below_are_shown_from_their_level_on(
     assert lines(capsys) == ["INFO shown: one", "WARNING shown.below: two"]
 
 
-def test_what_looks_like_a_key_is_not_shown_in_tracebacks_either(
-    capsys: pytest.CaptureFixture[str], logger: logging.Logger
-) -> None:
+def test_tracebacks_hide_keys(capsys: pytest.CaptureFixture[str], logger: logging.Logger) -> None:
     with configure_logging(PLAIN, levels={"shown": logging.INFO}):
         try:
             raise ConnectionError(f"refused: sk-{12345678}")
@@ -54,7 +52,7 @@ def test_what_looks_like_a_key_is_not_shown_in_tracebacks_either(
     assert "12345678" not in "".join(each for each in shown if "raise" not in each)
 
 
-def test_a_logger_named_besides_the_one_above_it_is_shown_once_with_its_own_level(
+def test_child_logger_keeps_own_level(
     capsys: pytest.CaptureFixture[str], logger: logging.Logger
 ) -> None:
     below = logging.getLogger("shown.below")
@@ -65,7 +63,7 @@ def test_a_logger_named_besides_the_one_above_it_is_shown_once_with_its_own_leve
     assert below.level == logging.NOTSET
 
 
-def test_a_logger_that_keeps_its_records_to_itself_is_shown_too(
+def test_non_propagating_logger_is_shown(
     capsys: pytest.CaptureFixture[str], logger: logging.Logger
 ) -> None:
     private = logging.getLogger("shown.private")
@@ -84,7 +82,7 @@ def test_a_logger_that_keeps_its_records_to_itself_is_shown_too(
         ({"genie_core": logging.ERROR}, []),
     ],
 )  # fmt: skip
-def test_the_engine_is_shown_unless_said_otherwise(
+def test_engine_is_shown_by_default(
     levels: dict[str, int] | None, shown: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     engine = logging.getLogger("genie_core.any")
@@ -132,7 +130,7 @@ class Stalled(io.StringIO):
         return super().write(text)
 
 
-def test_a_stalled_terminal_holds_up_nobody_and_what_it_misses_is_counted(
+def test_stalled_terminal_drops_and_counts(
     monkeypatch: pytest.MonkeyPatch, logger: logging.Logger
 ) -> None:
     terminal = Stalled()
@@ -148,7 +146,7 @@ def test_a_stalled_terminal_holds_up_nobody_and_what_it_misses_is_counted(
     assert shown[-1].startswith("3 records were left out")
 
 
-def test_known_secrets_are_in_no_record_and_no_traceback(
+def test_known_secrets_are_hidden(
     capsys: pytest.CaptureFixture[str], logger: logging.Logger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(redaction, "_KNOWN", KnownSecrets())

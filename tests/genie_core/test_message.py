@@ -19,11 +19,11 @@ def nested() -> Message:
     )
 
 
-def test_a_message_survives_asdict_with_everything_in_it() -> None:
+def test_asdict_round_trip_keeps_all() -> None:
     assert Message.deserialize(asdict(nested())) == nested()
 
 
-def test_serialize_gives_the_same_fields_as_asdict() -> None:
+def test_serialize_equals_asdict() -> None:
     assert nested().serialize() == asdict(nested())
 
 

@@ -24,7 +24,7 @@ class Slow(PreferencesSource):
         return f"as {username} likes it"
 
 
-async def test_the_query_is_put_while_the_wishes_are_there() -> None:
+async def test_query_runs_with_preferences() -> None:
     wishes = PreferencesLookup(Slow(), WaitLimit())
     async with wishes.along_with_query("alice", "bob") as preferences:
         assert preferences == "as bob likes it"
@@ -32,7 +32,7 @@ async def test_the_query_is_put_while_the_wishes_are_there() -> None:
         assert preferences is None
 
 
-async def test_without_a_source_there_are_none_and_no_waiting() -> None:
+async def test_no_source_gives_none_immediately() -> None:
     wishes = PreferencesLookup(None, WaitLimit())
     async with (
         wishes.along_with_query("alice", "bob") as first,
@@ -41,7 +41,7 @@ async def test_without_a_source_there_are_none_and_no_waiting() -> None:
         assert first is second is None
 
 
-async def test_a_lookup_that_nobody_waits_for_any_more_is_cancelled() -> None:
+async def test_abandoned_lookup_is_cancelled() -> None:
     source = Slow()
     wishes = PreferencesLookup(source, WaitLimit())
 
@@ -61,7 +61,7 @@ async def test_a_lookup_that_nobody_waits_for_any_more_is_cancelled() -> None:
     assert source.cancelled
 
 
-async def test_when_time_is_limited_a_lookup_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_time_limit_ends_lookup(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("genie_core.runtime.resource_task.GRACE", 0.02)
     patience = WaitLimit()
     patience.limit()
@@ -71,7 +71,7 @@ async def test_when_time_is_limited_a_lookup_is_given_up(monkeypatch: pytest.Mon
     assert caught.value.stage == "preferences"
 
 
-async def test_lookups_that_wait_for_one_another_are_given_up_together(
+async def test_queued_lookups_time_out_together(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("genie_core.runtime.resource_task.GRACE", 0.3)

@@ -54,7 +54,7 @@ async def contents(chat: GroupSession) -> list[str]:
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="tasks are never eager before Python 3.12")
-async def test_a_reasoner_that_never_waits_decides_on_an_eager_loop() -> None:
+async def test_eager_loop_runs_sync_reasoner() -> None:
     if sys.version_info >= (3, 12):  # for the type checker
         asyncio.get_running_loop().set_task_factory(asyncio.eager_task_factory)
     chat = session()
@@ -64,7 +64,7 @@ async def test_a_reasoner_that_never_waits_decides_on_an_eager_loop() -> None:
     assert answer.content == "echo: hi"
 
 
-async def test_an_ended_execution_is_freed_without_a_garbage_collection() -> None:
+async def test_ended_execution_needs_no_gc() -> None:
     chat = session()
     gc.disable()
     try:
@@ -91,9 +91,7 @@ CALLS: dict[str, Callable[[GroupSession], Any]] = {
 
 
 @pytest.mark.parametrize("method", CALLS)
-async def test_a_call_from_a_thread_is_refused_and_changes_nothing(
-    method: str, tmp_path: Path
-) -> None:
+async def test_call_from_thread_is_refused(method: str, tmp_path: Path) -> None:
     async with DataStore(tmp_path) as store:
         chat = session(store=store)
         await chat.handle(Message("before", "alice")).result()
@@ -109,14 +107,14 @@ async def test_a_call_from_a_thread_is_refused_and_changes_nothing(
 
 
 @pytest.mark.parametrize("method", ["handle", "append", "delegate", "request_ids"])
-def test_a_session_needs_a_running_loop_to_take_anything(method: str) -> None:
+def test_input_needs_running_loop(method: str) -> None:
     chat = session()
     with pytest.raises(NotOnEventLoop):
         CALLS[method](chat)
     assert asyncio.run(contents(chat)) == []
 
 
-async def test_an_execution_is_neither_read_nor_cancelled_from_a_thread() -> None:
+async def test_execution_is_bound_to_its_loop() -> None:
     chat = session()
     execution = chat.handle(Message("hi", "alice"))
     for call in (lambda: asyncio.run(events(execution)), lambda: asyncio.run(execution.result())):
@@ -128,14 +126,14 @@ async def test_an_execution_is_neither_read_nor_cancelled_from_a_thread() -> Non
     await chat.join()
 
 
-async def test_a_delegated_message_is_answered_for_its_receiver() -> None:
+async def test_answer_addresses_its_receiver() -> None:
     execution = session().handle(Message("hi", "alice", request_id="r1"))
     answer = Message("echo: hi", "system", receiver="alice", request_id="r1")
     assert await execution.result() == answer
     assert [element async for element in execution.stream()] == [Decision.DELEGATE, answer]
 
 
-async def test_one_senders_messages_are_worked_on_in_order_and_others_do_not_wait() -> None:
+async def test_sender_order_blocks_no_others() -> None:
     log: list[str] = []
     release = asyncio.Event()
 
@@ -168,7 +166,7 @@ async def test_messages_keep_the_order_of_the_calls() -> None:
     assert await contents(chat) == [f"{n}{mark}" for n in range(10) for mark in ("", "!")]
 
 
-async def test_context_is_seen_by_the_next_decision_but_not_reasoned_about() -> None:
+async def test_context_joins_next_decision() -> None:
     seen: list[list[str]] = []
 
     def decide(updates: list[Message]) -> Response:
@@ -182,7 +180,7 @@ async def test_context_is_seen_by_the_next_decision_but_not_reasoned_about() -> 
     assert seen == [["from afar", "an answer", "hi"]]
 
 
-async def test_a_ready_query_goes_to_the_agent_without_reasoning() -> None:
+async def test_ready_query_skips_reasoning() -> None:
     def never(_updates: list[Message]) -> Response:
         raise AssertionError("no reasoning was asked for")
 
@@ -201,7 +199,7 @@ async def test_a_ready_query_goes_to_the_agent_without_reasoning() -> None:
     assert await contents(chat) == ["echo: go on"]
 
 
-async def test_a_message_to_the_agent_goes_past_the_reasoner(tmp_path: Path) -> None:
+async def test_message_to_agent_skips_reasoner(tmp_path: Path) -> None:
     def never(_updates: list[Message]) -> Response:
         raise AssertionError("no reasoning was asked for")
 
@@ -222,7 +220,7 @@ async def test_a_message_to_the_agent_goes_past_the_reasoner(tmp_path: Path) -> 
     await chat.join()
 
 
-async def test_the_reasoner_sees_later_what_went_past_it() -> None:
+async def test_reasoner_sees_skipped_messages() -> None:
     seen: list[list[str]] = []
 
     def decide(updates: list[Message]) -> Response:
@@ -245,7 +243,7 @@ async def test_a_session_tells_that_it_was_stopped() -> None:
     await chat.join()
 
 
-async def test_a_private_query_leaves_nothing_in_the_chat_and_has_a_memory_of_its_own(
+async def test_private_query_has_own_memory(
     tmp_path: Path,
 ) -> None:
     def never(_updates: list[Message]) -> Response:
@@ -294,7 +292,7 @@ async def test_cancelling_a_running_reasoner_stops_it() -> None:
     await stopped.wait()
 
 
-async def test_attachments_seen_since_the_last_delegation_reach_the_agent() -> None:
+async def test_attachments_reach_next_delegation() -> None:
     inputs: list[AgentInput] = []
 
     async def run(input: AgentInput, *_: Any) -> str:  # noqa: A002 - as in Agent.run
@@ -309,7 +307,7 @@ async def test_attachments_seen_since_the_last_delegation_reach_the_agent() -> N
     assert [each.attachments for each in inputs] == [[file], []]
 
 
-async def test_everything_accepted_is_on_disk_and_comes_back(tmp_path: Path) -> None:
+async def test_accepted_messages_are_restored(tmp_path: Path) -> None:
     for life in range(3):
         store = DataStore(tmp_path)
         chat = session(store=store)
@@ -328,7 +326,7 @@ async def test_everything_accepted_is_on_disk_and_comes_back(tmp_path: Path) -> 
     assert state == {"queries": ["alice0", "alice1", "alice2"]}
 
 
-async def test_messages_handed_in_while_loading_come_after_those_from_disk(tmp_path: Path) -> None:
+async def test_early_messages_follow_saved_ones(tmp_path: Path) -> None:
     first = session(store=DataStore(tmp_path))
     await first.handle(Message("old", "alice")).result()
     await first.join()
@@ -372,9 +370,7 @@ asyncio.run(main())
 
 @pytest.mark.timeout(100)
 @pytest.mark.parametrize("acknowledged", [1, 7, 40, 111, 300])
-async def test_a_killed_process_loses_nothing_that_was_answered(
-    tmp_path: Path, acknowledged: int
-) -> None:
+async def test_kill_keeps_answered_messages(tmp_path: Path, acknowledged: int) -> None:
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")}
     with subprocess.Popen(
         [sys.executable, "-c", ENDLESS, str(tmp_path)], stdout=subprocess.PIPE, env=environment
@@ -400,7 +396,7 @@ async def test_a_killed_process_loses_nothing_that_was_answered(
     await chat.join()
 
 
-async def test_work_has_the_context_variables_of_the_call_that_asked_for_it(tmp_path: Path) -> None:
+async def test_work_inherits_context_variables(tmp_path: Path) -> None:
     """Programs that embed a session tell by them which request a log line or a trace is about."""
     request: ContextVar[str] = ContextVar("request", default="none")
     seen: list[tuple[str, str, str]] = []

@@ -40,7 +40,7 @@ def contents(messages: Sequence[Message]) -> list[str]:
     return [message.content for message in messages]
 
 
-async def test_leaving_waits_for_what_runs_and_refuses_what_comes() -> None:
+async def test_leaving_awaits_running_work() -> None:
     async with session() as chat:
         execution = chat.handle(Message("hi", "alice"))
     assert isinstance(await last(execution), Answered)
@@ -62,7 +62,7 @@ async def test_leaving_denies_what_waits_for_an_answer() -> None:
     assert contents(chat.messages) == ["hi", "no"]
 
 
-async def test_an_exception_cancels_what_runs_and_is_passed_on(tmp_path: Path) -> None:
+async def test_exception_cancels_and_propagates(tmp_path: Path) -> None:
     run = Endless()
 
     async def fail(chat: GroupSession) -> None:
@@ -82,7 +82,7 @@ async def test_an_exception_cancels_what_runs_and_is_passed_on(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("inside", [True, False])
-async def test_cancelling_cancels_what_runs_and_still_ends_in_order(*, inside: bool) -> None:
+async def test_cancellation_ends_session_in_order(*, inside: bool) -> None:
     run = Endless()
     chat = session(run)
 
@@ -103,7 +103,7 @@ async def test_cancelling_cancels_what_runs_and_still_ends_in_order(*, inside: b
     assert chat.running == []
 
 
-async def test_the_saved_messages_are_there_from_the_beginning(tmp_path: Path) -> None:
+async def test_saved_messages_are_there_on_enter(tmp_path: Path) -> None:
     async with DataStore(tmp_path) as store:
         async with session(store=store) as chat:
             await chat.handle(Message("one", "alice")).result()
@@ -111,7 +111,7 @@ async def test_the_saved_messages_are_there_from_the_beginning(tmp_path: Path) -
             assert contents(chat.messages) == ["one", "echo: one"]
 
 
-async def test_the_list_of_messages_is_live_and_read_only() -> None:
+async def test_message_list_is_live_and_read_only() -> None:
     async with session() as chat:
         messages = chat.messages
         assert len(messages) == 0

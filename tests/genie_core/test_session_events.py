@@ -36,7 +36,7 @@ async def asking(input: AgentInput, callback: ApprovalCallback, emit: Emit) -> s
     return f"{input.query}: {bool(await callback('tool', {}))}"
 
 
-async def test_events_of_all_executions_come_in_order_to_early_and_late_readers() -> None:
+async def test_early_and_late_readers_see_same() -> None:
     chat = session()
     early = asyncio.create_task(read(chat.events()))
     await asyncio.sleep(0)
@@ -53,7 +53,7 @@ async def test_events_of_all_executions_come_in_order_to_early_and_late_readers(
     assert await read(chat.events()) == events
 
 
-async def test_messages_that_are_only_context_are_events_too() -> None:
+async def test_context_messages_emit_events() -> None:
     async with session() as chat:
         chat.append(Message("for your information", "bob"))
     (event,) = await read(chat.events())
@@ -71,14 +71,14 @@ async def test_reading_goes_on_after_a_number() -> None:
     assert await read(chat.events(after=9)) == []
 
 
-async def test_private_queries_are_for_the_reader_of_their_execution_only() -> None:
+async def test_private_query_emits_no_events() -> None:
     async with session() as chat:
         answer = await chat.delegate("secret", sender="alice", private=True).result()
     assert answer is not None
     assert await read(chat.events()) == []
 
 
-async def test_previews_are_there_while_an_answer_is_written_and_gone_afterwards() -> None:
+async def test_previews_vanish_after_answer() -> None:
     async with session(asking) as chat:
         chat.handle(Message("hi", "alice"))
         seen = []
@@ -105,7 +105,7 @@ async def read_until_now(chat: GroupSession) -> list[SessionEvent]:
     return events
 
 
-async def test_a_reader_that_is_too_far_behind_is_told_where_to_go_on() -> None:
+async def test_lagging_reader_learns_next_number() -> None:
     events, message, execution = SessionEvents(kept=3), Message("hi", "alice"), Execution()
     reader = events.read(0)
     for number in range(1, 6):
@@ -122,7 +122,7 @@ async def test_a_reader_that_is_too_far_behind_is_told_where_to_go_on() -> None:
     assert [event.number for event in rest] == [5, 6, 7, 8, 9, 10]
 
 
-async def test_previews_of_a_long_answer_push_nothing_out() -> None:
+async def test_previews_evict_no_events() -> None:
     events, message, execution = SessionEvents(kept=2), Message("hi", "alice"), Execution()
     events.record(message, Execution(), Cancelled("first"))
     for _ in range(100):
@@ -132,7 +132,7 @@ async def test_previews_of_a_long_answer_push_nothing_out() -> None:
     assert [event.number for event in await read(events.read(0))] == [1, 102]
 
 
-async def test_events_belong_to_the_loop_of_the_session() -> None:
+async def test_events_are_bound_to_session_loop() -> None:
     chat = session()
     await chat.handle(Message("hi", "alice")).result()
     with pytest.raises(RuntimeError, match=r"GroupSession\.events"):

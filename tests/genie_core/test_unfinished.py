@@ -130,7 +130,7 @@ async def nothing_left(folder: Path, *contents: str) -> None:
     await chat.join()
 
 
-async def test_a_message_without_decision_is_decided_on_when_resumed(tmp_path: Path) -> None:
+async def test_undecided_message_is_decided(tmp_path: Path) -> None:
     killed_at("deciding", tmp_path)
     seen: list[list[str]] = []
 
@@ -149,7 +149,7 @@ async def test_a_message_without_decision_is_decided_on_when_resumed(tmp_path: P
     await nothing_left(tmp_path, "context", "a trip", "echo: now")
 
 
-async def test_a_message_that_its_reasoner_saw_as_context_meanwhile_is_decided_on(
+async def test_message_seen_as_context_is_decided(
     tmp_path: Path,
 ) -> None:
     killed_at("deciding", tmp_path)
@@ -202,7 +202,7 @@ async def test_a_decision_is_not_made_again(tmp_path: Path) -> None:
     await nothing_left(tmp_path, "context", "a trip", "done")
 
 
-async def test_calls_that_waited_and_calls_that_were_allowed_are_told_apart(tmp_path: Path) -> None:
+async def test_waiting_and_allowed_calls_differ(tmp_path: Path) -> None:
     killed_at("asked", tmp_path)
     chat = opened(tmp_path)
     left = await only(chat)
@@ -234,7 +234,7 @@ async def test_a_resumed_run_asks_for_approval_again(tmp_path: Path) -> None:
     await nothing_left(tmp_path, "context", "a trip", "done")
 
 
-async def test_what_is_killed_again_tells_only_the_calls_that_wait_now(tmp_path: Path) -> None:
+async def test_second_kill_lists_waiting_calls(tmp_path: Path) -> None:
     killed_at("asked", tmp_path)
 
     async def run(_input: AgentInput, callback: ApprovalCallback, _emit: Emit) -> str:
@@ -278,7 +278,7 @@ async def test_a_program_can_close_it(tmp_path: Path, point: str) -> None:
     await nothing_left(tmp_path, "context", "a trip")
 
 
-async def test_a_query_without_message_is_left_and_resumed_as_well(tmp_path: Path) -> None:
+async def test_delegated_query_is_resumed(tmp_path: Path) -> None:
     killed_at("query", tmp_path)
     chat = opened(tmp_path)
     left = await only(chat)
@@ -297,7 +297,7 @@ async def test_what_has_an_outcome_is_not_listed(tmp_path: Path, point: str) -> 
     await nothing_left(tmp_path, *said)
 
 
-async def test_what_was_interrupted_without_a_kill_is_listed(tmp_path: Path) -> None:
+async def test_ended_event_loop_leaves_unfinished(tmp_path: Path) -> None:
     """A program that ends its event loop leaves its executions as a kill does."""
 
     async def ask(_input: AgentInput, callback: ApprovalCallback, _emit: Emit) -> str:
@@ -317,7 +317,7 @@ async def test_what_was_interrupted_without_a_kill_is_listed(tmp_path: Path) -> 
     await chat.join()
 
 
-async def test_a_text_for_the_agent_is_resumed_without_a_reasoner(tmp_path: Path) -> None:
+async def test_text_to_agent_resumes_unreasoned(tmp_path: Path) -> None:
     async def ask(_input: AgentInput, callback: ApprovalCallback, _emit: Emit) -> str:
         await callback("book", {})
         raise AssertionError
@@ -358,7 +358,7 @@ class Diary(MemoryStore):
         return super().append(key, known, sync=sync)
 
 
-async def test_everything_is_written_before_what_must_not_happen_without_it() -> None:
+async def test_writes_precede_dependent_steps() -> None:
     async def run(_input: AgentInput, callback: ApprovalCallback, _emit: Emit) -> str:
         await callback("book", {})
         store.written.append("the tool runs")
@@ -411,7 +411,7 @@ async def test_nothing_is_taken_up_after_the_stop(tmp_path: Path) -> None:
     await again.join()
 
 
-async def test_a_session_without_journal_tells_of_nothing(tmp_path: Path) -> None:
+async def test_non_durable_session_notes_nothing(tmp_path: Path) -> None:
     async with DataStore(tmp_path) as store:
         chat = GroupSession("s", reasoner_factory(), agent_factory(), store, durable=False)
         execution = chat.handle(Message("hi", "alice"))
@@ -434,7 +434,7 @@ async def test_a_damaged_note_costs_only_itself(tmp_path: Path) -> None:
     await chat.join()
 
 
-async def test_a_second_session_on_the_same_part_of_a_store_is_refused(tmp_path: Path) -> None:
+async def test_second_session_is_refused(tmp_path: Path) -> None:
     first = opened(tmp_path)
     with pytest.raises(SessionLocked, match=r"^session 's' in .* is open in this process"):
         opened(tmp_path)
@@ -445,7 +445,7 @@ async def test_a_second_session_on_the_same_part_of_a_store_is_refused(tmp_path:
     await other.join()
 
 
-async def test_closing_the_store_releases_the_sessions_that_were_not_joined(tmp_path: Path) -> None:
+async def test_store_close_releases_sessions(tmp_path: Path) -> None:
     store = DataStore(tmp_path)
     _forgotten = GroupSession("s", reasoner_factory(), agent_factory(), store)
     await store.aclose()
@@ -465,7 +465,7 @@ sys.stdin.read()
 """
 
 
-async def test_a_session_in_another_process_is_refused_until_that_process_ends(
+async def test_session_is_locked_across_processes(
     tmp_path: Path,
 ) -> None:
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")}
@@ -482,7 +482,7 @@ async def test_a_session_in_another_process_is_refused_until_that_process_ends(
         await opened(tmp_path).join()
 
 
-async def test_a_folder_that_cannot_be_locked_is_reported_and_the_chat_goes_on(
+async def test_unlockable_folder_is_reported(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "s.lock").mkdir()

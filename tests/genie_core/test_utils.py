@@ -5,7 +5,7 @@ import re
 from genie_core.utils import identifier
 
 
-def test_an_identifier_is_hexadecimal_and_new_each_time() -> None:
+def test_identifier_is_unique_hex() -> None:
     ids = {identifier() for _ in range(1000)}
     assert len(ids) == 1000
     assert all(re.fullmatch("[0-9a-f]{32}", each) for each in ids)

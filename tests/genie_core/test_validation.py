@@ -47,7 +47,7 @@ WRONG: Any = 3  # whatever it stands for, it is of no type that could be meant
         (quoting(quoting(Message(WRONG, "bob"))), "content is int"),
     ],
 )
-def test_what_cannot_be_shown_stored_or_answered_is_refused(message: Any, named: str) -> None:
+def test_invalid_message_is_refused(message: Any, named: str) -> None:
     with pytest.raises(InvalidMessage, match=named):
         check_message(message)
 
@@ -66,7 +66,7 @@ def test_what_can_be_is_let_in(message: Message) -> None:
 
 
 @pytest.mark.parametrize("field", ["path", "name", "media_type"])
-def test_an_attachment_that_is_not_described_in_text_is_refused(field: str) -> None:
+def test_non_text_attachment_is_refused(field: str) -> None:
     fields: Any = {"path": "/a", "name": "a", "media_type": "text/plain", field: Path("/a")}
     with pytest.raises(InvalidMessage, match=f"the {field} of attachment"):
         check_attachments([Attachment(**fields)])
@@ -107,7 +107,7 @@ def test_threads_in_threads_have_an_end() -> None:
         check_message(message)
 
 
-def test_a_setting_of_another_kind_is_refused_by_its_name() -> None:
+def test_wrong_setting_type_is_named() -> None:
     with pytest.raises(InvalidSetting, match="data_store must be an Exception, not 3"):
         check_setting("data_store", 3, Exception)
     with pytest.raises(InvalidSetting):
@@ -116,18 +116,18 @@ def test_a_setting_of_another_kind_is_refused_by_its_name() -> None:
 
 
 @pytest.mark.parametrize("number", [0, -1, 2.0, "3", True, None])
-def test_a_number_that_is_none_is_refused_by_its_name(number: Any) -> None:
+def test_invalid_number_is_named(number: Any) -> None:
     with pytest.raises(InvalidSetting, match="side_by_side must be a whole number of at least 1"):
         check_number("side_by_side", number)
     check_number("side_by_side", 3)
 
 
 @pytest.mark.parametrize("timeout", [0, -1, float("nan"), "5", []])
-def test_a_senseless_timeout_is_refused_by_its_name(timeout: Any) -> None:
+def test_invalid_timeout_is_named(timeout: Any) -> None:
     with pytest.raises(InvalidSetting, match="idle must be a positive number of seconds"):
         check_timeout("idle", timeout)
 
 
 @pytest.mark.parametrize("timeout", [None, 1, 0.1, float("inf")])
-def test_a_timeout_may_be_any_positive_number_or_none(timeout: Any) -> None:
+def test_timeout_is_positive_or_none(timeout: Any) -> None:
     check_timeout("idle", timeout)

@@ -24,7 +24,7 @@ def thresholds(code: str, home: Path) -> list[int]:
     return [int(word) for word in done.stderr.split()]
 
 
-def test_the_program_collects_old_objects_less_often_than_what_imports_it(tmp_path: Path) -> None:
+def test_only_program_relaxes_gc(tmp_path: Path) -> None:
     own = thresholds("import genie_tui.__main__, genie_tui.cli.main", tmp_path)
     assert own == thresholds("", tmp_path)
     programs = thresholds(

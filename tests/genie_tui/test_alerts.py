@@ -49,7 +49,7 @@ def test_each_alert_is_a_setting(
     assert written == expected
 
 
-def test_in_tmux_a_notification_is_passed_through_to_the_terminal() -> None:
+def test_tmux_passes_notification_through() -> None:
     written: list[str] = []
     settings = AlertSettings(desktop="osc9")
     Alerts(written.append, settings, in_tmux=True).ring("hi", attended=False)
@@ -71,7 +71,7 @@ def test_no_text_leaves_its_sequence(way: Desktop, text: str) -> None:
     assert way == "osc777" or inner.startswith("9;genie: ")
 
 
-def test_the_title_is_saved_changed_and_given_back() -> None:
+def test_title_is_saved_set_and_restored() -> None:
     made, written = alerts(AlertSettings())
     made.show_title("Garden · genie")
     made.show_title("Garden · genie")
@@ -90,7 +90,7 @@ def test_the_title_is_saved_changed_and_given_back() -> None:
     assert nothing == []
 
 
-def test_a_title_counts_what_waits_and_what_was_missed() -> None:
+def test_title_counts_waiting_and_missed() -> None:
     assert title_of("Garden", 0, 0) == "Garden · genie"
     assert title_of("Garden", 2, 0) == "(▲2) Garden · genie"
     assert title_of("Garden", 1, 3) == "(▲1 3) Garden · genie"
@@ -110,7 +110,7 @@ async def room(
         yield written, pilot
 
 
-async def test_what_happens_elsewhere_reaches_the_person(
+async def test_unfocused_terminal_gets_all_alerts(
     joined: ScriptedJoinedRoom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with room(joined, monkeypatch) as (written, pilot):
@@ -127,7 +127,7 @@ async def test_what_happens_elsewhere_reaches_the_person(
         await until(pilot, lambda: written[-1] == "\x1b]2;(▲1) Garden · genie\x1b\\")
 
 
-async def test_a_terminal_with_the_focus_gets_no_desktop_notification(
+async def test_focused_terminal_gets_bell_only(
     joined: ScriptedJoinedRoom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with room(joined, monkeypatch) as (written, pilot):
@@ -139,7 +139,7 @@ async def test_a_terminal_with_the_focus_gets_no_desktop_notification(
         assert not any(each.startswith("\x1b]9;") for each in written)
 
 
-async def test_in_the_background_the_shell_has_its_title_and_the_room_has_it_back_then(
+async def test_suspension_hands_title_to_shell(
     joined: ScriptedJoinedRoom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with room(joined, monkeypatch) as (written, pilot):

@@ -45,7 +45,7 @@ def test_importing_the_app_loads_no_engine() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-async def test_a_driver_that_breaks_ends_the_app_with_a_line_and_an_error(
+async def test_broken_driver_exits_with_error(
     joined: ScriptedJoinedRoom, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with in_room(joined) as (_, pilot):
@@ -60,7 +60,7 @@ async def test_a_driver_that_breaks_ends_the_app_with_a_line_and_an_error(
     assert "on fire" in caplog.text
 
 
-async def test_who_ends_it_while_a_room_is_put_together_is_told_of_no_error(
+async def test_exit_during_composing_is_no_error(
     joined: ScriptedJoinedRoom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compose = ApprovalCard.compose
@@ -77,7 +77,7 @@ async def test_who_ends_it_while_a_room_is_put_together_is_told_of_no_error(
     assert (app.return_code, app.failure) == (0, "")
 
 
-async def test_an_app_that_is_shut_down_meanwhile_tells_of_no_error_either(
+async def test_shutdown_during_mount_is_no_error(
     joined: ScriptedJoinedRoom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun = asyncio.Event()
@@ -96,7 +96,7 @@ async def test_an_app_that_is_shut_down_meanwhile_tells_of_no_error_either(
     assert app.failure == ""
 
 
-async def test_an_opening_from_the_command_line_that_fails_ends_the_app() -> None:
+async def test_failed_opening_ends_app() -> None:
     service = ScriptedRoomService(ScriptedJoinedRoom(), GenieError("the port is taken"))
     app = GenieApp(service, NewRoom("x"), "ann")
     async with app.run_test() as pilot:
@@ -109,7 +109,7 @@ OTHER = OtherHost("r1", "Team [b]", "ann")
 INVITE = JoinRoom("genie1-x", guest=True)
 
 
-async def test_who_meets_another_host_under_a_known_id_is_asked_and_may_keep_both() -> None:
+async def test_other_host_can_be_kept_separate() -> None:
     clock = HandClock()
     service = ScriptedRoomService(ScriptedJoinedRoom(), OTHER)
     app = GenieApp(service, INVITE, "ben", clock=clock)
@@ -127,7 +127,7 @@ async def test_who_meets_another_host_under_a_known_id_is_asked_and_may_keep_bot
     assert app.failure == ""
 
 
-async def test_who_does_not_want_another_hosts_room_is_told_why_they_are_not_in() -> None:
+async def test_declined_other_host_explains_exit() -> None:
     app = GenieApp(ScriptedRoomService(ScriptedJoinedRoom(), OTHER), INVITE, "ben")
     async with app.run_test() as pilot:
         await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
@@ -138,7 +138,7 @@ async def test_who_does_not_want_another_hosts_room_is_told_why_they_are_not_in(
     assert "nothing of it was sent" in app.failure
 
 
-async def test_an_internal_error_is_logged_and_the_seat_given_back(
+async def test_internal_error_logs_and_leaves(
     joined: ScriptedJoinedRoom, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log_path = Path("/somewhere/genie-tui.log")
@@ -217,7 +217,7 @@ async def test_a_notice_is_drawn_once_below_a_dialog(joined: ScriptedJoinedRoom)
         assert app.export_screenshot().count("marmalade") == 1
 
 
-async def test_what_stands_open_above_a_room_goes_with_it(joined: ScriptedJoinedRoom) -> None:
+async def test_dialogs_close_with_their_room(joined: ScriptedJoinedRoom) -> None:
     async with in_room(joined) as (before, pilot):
         app = pilot.app
         assert isinstance(app, GenieApp)
@@ -236,7 +236,7 @@ async def test_what_stands_open_above_a_room_goes_with_it(joined: ScriptedJoined
         assert not any(isinstance(screen, HelpScreen) for screen in app.screen_stack)
 
 
-async def test_a_room_is_left_for_the_lobby_and_another_one_opened(
+async def test_room_is_left_for_lobby_and_another(
     joined: ScriptedJoinedRoom,
 ) -> None:
     joined.feed(MemberLeft("bob"))  # no one else is here to be asked about
@@ -259,7 +259,7 @@ async def test_a_room_is_left_for_the_lobby_and_another_one_opened(
         assert app.return_code is None
 
 
-async def test_a_host_is_asked_before_others_are_left_alone(joined: ScriptedJoinedRoom) -> None:
+async def test_host_confirms_leaving_others(joined: ScriptedJoinedRoom) -> None:
     async with in_room(joined) as (screen, pilot):
         await pilot.press(*"/leave", "enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, ConfirmScreen))
@@ -271,7 +271,7 @@ async def test_a_host_is_asked_before_others_are_left_alone(joined: ScriptedJoin
         await until(pilot, lambda: isinstance(pilot.app.screen, ConfirmScreen))
 
 
-async def test_a_room_that_is_left_in_disorder_is_told_in_the_lobby(
+async def test_failed_leave_shows_in_lobby(
     joined: ScriptedJoinedRoom,
 ) -> None:
     joined.feed(MemberLeft("bob"))
@@ -282,7 +282,7 @@ async def test_a_room_that_is_left_in_disorder_is_told_in_the_lobby(
         assert "the disk is full" in notes(pilot)
 
 
-async def test_a_notice_has_the_width_that_its_height_is_counted_for(
+async def test_notice_fills_width_on_one_line(
     joined: ScriptedJoinedRoom,
 ) -> None:
     app = GenieApp(ScriptedRoomService(joined), NewRoom("Garden"), "ann")
@@ -296,7 +296,7 @@ async def test_a_notice_has_the_width_that_its_height_is_counted_for(
         assert (toast.region.width, toast.region.height) == (60, 1)  # no scrollbar takes a part
 
 
-async def test_keys_are_edited_from_a_template_and_used_on_open_screens(
+async def test_edited_keys_apply_to_open_screens(
     joined: ScriptedJoinedRoom, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     edited: list[str] = []
@@ -329,7 +329,7 @@ async def test_keys_are_edited_from_a_template_and_used_on_open_screens(
         assert shown["activity"] == "alt+a"
 
 
-async def test_an_editor_that_can_not_be_opened_leaves_the_keys_as_they_are(
+async def test_failed_editor_keeps_keys(
     joined: ScriptedJoinedRoom, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fail(_: ExternalEditor, _path: Path) -> None:

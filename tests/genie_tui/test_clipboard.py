@@ -29,7 +29,7 @@ async def test_tmux_gets_what_is_copied(
 
 
 @pytest.mark.parametrize("script", ["exit 1", "exec sleep 3600"])
-def test_a_tmux_that_does_not_take_it_is_no_error(
+def test_failing_tmux_is_no_error(
     script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("genie_tui.clipboard.TMUX_TIMEOUT", 0.2)

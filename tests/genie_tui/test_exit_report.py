@@ -18,7 +18,7 @@ def test_the_way_back_leads_to_the_folder() -> None:
 
 
 @pytest.mark.parametrize("hosted", [True, False])
-def test_nothing_of_a_room_commands_the_terminal_or_the_shell(hosted: bool) -> None:
+def test_hostile_text_commands_nothing(hosted: bool) -> None:
     item = Item(4, HOSTILE, HOSTILE, HOSTILE)
     receipt = Receipt((item,), (item,), (item,), (item,), problems=(HOSTILE,))
     for left in (

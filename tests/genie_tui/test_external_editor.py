@@ -18,13 +18,13 @@ def program(folder: Path, name: str) -> None:
     (folder / name).touch(mode=0o700)
 
 
-def test_visual_comes_before_editor_and_is_split_like_a_command(tmp_path: Path) -> None:
+def test_visual_beats_editor_and_is_split(tmp_path: Path) -> None:
     env = {"VISUAL": "code --wait 'a profile'", "EDITOR": "ed", "PATH": str(tmp_path)}
     assert editor_command(env) == ["code", "--wait", "a profile"]
     assert editor_command(env | {"VISUAL": " "}) == ["ed"]
 
 
-def test_without_a_setting_a_known_editor_is_looked_for(tmp_path: Path) -> None:
+def test_fallback_editor_is_found_on_path(tmp_path: Path) -> None:
     env = {"EDITOR": "", "PATH": str(tmp_path)}
     with pytest.raises(EditorFailed, match="set EDITOR"):
         editor_command(env)
@@ -40,7 +40,7 @@ def test_a_setting_that_is_no_command_is_named() -> None:
 
 
 @pytest.mark.parametrize("draft", ["", "one", "one\n\n  two", "caf\u00e9 👩\u200d👩\u200d👧"])
-def test_a_text_that_is_not_changed_stays_as_it_is(draft: str, temporary: Path) -> None:
+def test_unchanged_draft_yields_nothing(draft: str, temporary: Path) -> None:
     assert DraftFile(draft).edited(0, ended=False) == Edited()
     assert not list(temporary.iterdir())
 
@@ -62,7 +62,7 @@ def test_what_comes_back_is_cleaned_like_a_paste(written: bytes, text: str) -> N
     assert file.edited(0, ended=False) == Edited(text)
 
 
-def test_a_text_that_is_far_too_long_stays_in_its_file(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_oversized_text_stays_in_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(external_editor, "MOST_BYTES", 10)
     file = DraftFile("one")
     file.path.write_text("more than ten bytes")
@@ -70,7 +70,7 @@ def test_a_text_that_is_far_too_long_stays_in_its_file(monkeypatch: pytest.Monke
     assert file.path.exists()
 
 
-def test_after_a_failure_what_was_saved_comes_apart_from_the_draft() -> None:
+def test_failed_editor_returns_saved_apart() -> None:
     file = DraftFile("one")
     file.path.write_text("two\n")
     edited = file.edited(1, ended=False)
@@ -78,14 +78,14 @@ def test_after_a_failure_what_was_saved_comes_apart_from_the_draft() -> None:
     assert "ended with code 1" in edited.problem
 
 
-def test_what_was_saved_by_an_editor_that_was_ended_counts_unless_it_is_empty() -> None:
+def test_ended_editor_keeps_nonempty_text() -> None:
     for saved, text in (("two\n", "two"), ("", None)):
         file = DraftFile("one")
         file.path.write_text(saved)
         assert file.edited(-1, ended=True) == Edited(text)
 
 
-def test_what_an_editor_rescued_is_kept_and_named(temporary: Path) -> None:
+def test_rescue_file_is_kept_and_named(temporary: Path) -> None:
     file = DraftFile("one")
     rescued = file.path.with_name("draft.md.save")
     rescued.write_text("not saved")
@@ -93,7 +93,7 @@ def test_what_an_editor_rescued_is_kept_and_named(temporary: Path) -> None:
     assert rescued.exists()
 
 
-def test_what_an_editor_left_after_a_good_end_is_removed(temporary: Path) -> None:
+def test_leftovers_are_removed_on_success(temporary: Path) -> None:
     file = DraftFile("one")
     file.path.with_name("draft.md~").write_text("a backup")
     file.edited(0, ended=False)

@@ -55,7 +55,7 @@ class First(FirstStartApp):
         return str(shown.render()) if shown.display else ""
 
 
-async def test_the_workspace_given_on_the_command_line_is_there_to_keep(
+async def test_given_workspace_is_prefilled(
     source: SettingsSource, places: Locations, tmp_path: Path
 ) -> None:
     app = First(source, places, workspace=str(tmp_path))
@@ -85,9 +85,7 @@ async def test_name_agent_and_workspace_are_kept(
     assert not is_first_start(source, places)
 
 
-async def test_without_a_change_the_first_offer_answers(
-    source: SettingsSource, places: Locations
-) -> None:
+async def test_enter_accepts_first_offer(source: SettingsSource, places: Locations) -> None:
     app = First(source, places, PROGRAM)
     async with app.run_test() as pilot:
         await app.workers.wait_for_complete()
@@ -126,9 +124,7 @@ async def test_nothing_found_is_said_and_fine(source: SettingsSource, places: Lo
     assert written(source) == {"name": "ann"}
 
 
-async def test_what_is_wrong_is_told_and_nothing_is_written(
-    source: SettingsSource, places: Locations
-) -> None:
+async def test_invalid_input_writes_nothing(source: SettingsSource, places: Locations) -> None:
     app = First(source, places)
     async with app.run_test() as pilot:
         await app.workers.wait_for_complete()

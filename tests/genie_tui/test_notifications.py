@@ -61,7 +61,7 @@ def test_who_is_told_of_what(body: AnyBody, by: str, wanted: set[Notify]) -> Non
     assert {mode for mode in modes if rings(mode, event, here.state, "ann")} == wanted
 
 
-def test_a_tool_call_rings_while_it_waits_and_for_who_answers_it() -> None:
+def test_waiting_call_rings_for_approver() -> None:
     here = joined()
     approval = here.ask()
     asked = here.events[-1]
@@ -73,7 +73,7 @@ def test_a_tool_call_rings_while_it_waits_and_for_who_answers_it() -> None:
     assert not rings("mine", asked, here.state, "ann")
 
 
-def test_history_does_not_ring_and_neither_does_a_burst_twice() -> None:
+def test_history_is_silent_burst_rings_once() -> None:
     here, clock = joined(), HandClock()
     (old,) = here.feed(said("@ann"), by="bob")
     bell = Bell("mine", clock)
@@ -90,7 +90,7 @@ def test_history_does_not_ring_and_neither_does_a_burst_twice() -> None:
     assert not bell.ring_for([third], here.state, "ann")
 
 
-def test_what_was_said_before_one_came_does_not_ring() -> None:
+def test_messages_before_joining_are_silent() -> None:
     bell = Bell("all", HandClock())
     bell.enter(RoomState(), "cleo")
     room = joined()

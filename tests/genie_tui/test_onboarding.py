@@ -49,7 +49,7 @@ def onboarding(
     return Onboarding(source, places, "ann", taken.append, looking)
 
 
-async def test_on_the_first_start_models_are_looked_for_by_the_names_of_keys(
+async def test_search_gets_key_names_not_values(
     places: Locations,
 ) -> None:
     OwnSecrets("ann", places.secrets, keyring=lambda: None).set("MISTRAL_API_KEY", "the value")
@@ -61,7 +61,7 @@ async def test_on_the_first_start_models_are_looked_for_by_the_names_of_keys(
     assert "the value" not in given.values()
 
 
-async def test_a_choice_is_written_used_and_not_asked_for_again(places: Locations) -> None:
+async def test_choice_is_saved_and_asked_once(places: Locations) -> None:
     used: list[Settings] = []
     advice = onboarding(places, Looking(), used)
     await advice.take(LOCAL)
@@ -74,9 +74,7 @@ async def test_a_choice_is_written_used_and_not_asked_for_again(places: Location
     assert await onboarding(places, Looking()).offers() == []
 
 
-async def test_installed_agents_are_offered_first_and_one_becomes_mine(
-    places: Locations, tmp_path: Path
-) -> None:
+async def test_installed_agents_come_first(places: Locations, tmp_path: Path) -> None:
     (tmp_path / "opencode").touch(0o700)
     used: list[Settings] = []
     advice = onboarding(places, Looking(), used, PATH=str(tmp_path))
@@ -98,7 +96,7 @@ async def test_the_offline_helper_is_a_choice_too(places: Locations) -> None:
     assert tomllib.loads(places.settings_file.read_text()) == {"model": ""}
 
 
-async def test_who_dismisses_it_is_asked_at_the_next_start(places: Locations) -> None:
+async def test_dismissal_lasts_until_next_start(places: Locations) -> None:
     advice = onboarding(places, Looking())
     advice.dismiss()
     assert await advice.offers() == []
@@ -106,7 +104,7 @@ async def test_who_dismisses_it_is_asked_at_the_next_start(places: Locations) ->
     assert not places.settings_file.exists()
 
 
-async def test_who_declines_is_never_asked_again_and_nothing_is_set(places: Locations) -> None:
+async def test_decline_is_permanent(places: Locations) -> None:
     await onboarding(places, Looking()).decline()
     again = Looking()
     assert await onboarding(places, again).offers() == []
@@ -114,7 +112,7 @@ async def test_who_declines_is_never_asked_again_and_nothing_is_set(places: Loca
     assert not places.settings_file.exists()
 
 
-async def test_who_has_settings_or_a_model_is_offered_nothing(places: Locations) -> None:
+async def test_settings_or_model_suppress_offers(places: Locations) -> None:
     looking = Looking()
     assert await onboarding(places, looking, GENIE_MODEL="ollama:qwen3").offers() == []
     places.settings_file.parent.mkdir(parents=True)
@@ -136,7 +134,7 @@ async def test_a_disk_that_takes_nothing_is_one_line(places: Locations) -> None:
         assert "\n" not in str(failure.value)
 
 
-async def test_in_a_room_one_key_offers_what_is_found_and_the_choice_answers_at_once(
+async def test_room_key_offers_and_applies_model(
     places: Locations, joined: ScriptedJoinedRoom
 ) -> None:
     looking = Looking()

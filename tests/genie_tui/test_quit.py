@@ -124,7 +124,7 @@ async def test_suspending_ends_with_a_receipt(joined: ScriptedJoinedRoom) -> Non
     assert departure.receipt == joined.receipt
 
 
-async def test_without_anything_to_read_it_exits_at_once(
+async def test_exit_without_receipt_is_immediate(
     joined: ScriptedJoinedRoom, tmp_path: Path
 ) -> None:
     plan = FileRef("ab" * 32, "plan\x1b.pdf", 5)
@@ -161,7 +161,7 @@ async def test_work_that_did_not_end_has_to_be_read(
         assert "what is 17*23?" in await receipt_of(pilot)
 
 
-async def test_a_signal_while_leaving_hurries_and_shows_no_receipt(
+async def test_signal_while_leaving_hurries(
     joined: ScriptedJoinedRoom,
 ) -> None:
     joined.leaving.clear()
@@ -209,7 +209,7 @@ async def test_the_screen_counts_down_what_still_runs(joined: ScriptedJoinedRoom
         await until(pilot, lambda: app.return_value is not None)
 
 
-async def test_a_second_terminal_of_the_host_leaves_and_suspends_nothing() -> None:
+async def test_second_host_terminal_only_leaves() -> None:
     second = ScriptedJoinedRoom()
     second.open_room()
     assert second.state.host == second.name
@@ -321,9 +321,7 @@ async def test_messages_that_were_not_sent_are_told_of(
 
 
 @pytest.mark.parametrize("kept", [True, False])
-async def test_work_that_the_room_has_not_heard_of_is_told_of(
-    joined: ScriptedJoinedRoom, kept: bool
-) -> None:
+async def test_unrecorded_work_is_reported(joined: ScriptedJoinedRoom, kept: bool) -> None:
     joined.receipt = Receipt(unheard=(Item(7, "ann", "write it down"),))
     told, failure = await told_on_leaving(joined, kept=kept)
     assert "write it down · the room" in told
@@ -361,7 +359,7 @@ async def full_disk(
         yield screen, pilot, app
 
 
-async def test_who_would_lose_words_is_asked_and_may_stay(joined: ScriptedJoinedRoom) -> None:
+async def test_unsaved_text_asks_and_may_stay(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
     async with full_disk(joined, clock) as (screen, pilot, app):
         await pilot.press("ctrl+q")
@@ -384,9 +382,7 @@ async def test_who_would_lose_words_is_asked_and_may_stay(joined: ScriptedJoined
         await until(pilot, lambda: isinstance(app.screen, UnsavedScreen))
 
 
-async def test_what_the_disk_does_not_take_is_written_elsewhere(
-    joined: ScriptedJoinedRoom, tmp_path: Path
-) -> None:
+async def test_unsaved_text_goes_to_chosen_file(joined: ScriptedJoinedRoom, tmp_path: Path) -> None:
     clock = HandClock()
     taken, fresh = tmp_path / "taken", tmp_path / "fresh"
     taken.write_text("mine")
@@ -425,7 +421,7 @@ async def test_what_the_disk_does_not_take_is_printed(joined: ScriptedJoinedRoom
     )
 
 
-async def test_with_nobody_there_it_is_written_to_a_temporary_file(
+async def test_unattended_text_goes_to_temp_file(
     joined: ScriptedJoinedRoom, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
@@ -437,7 +433,7 @@ async def test_with_nobody_there_it_is_written_to_a_temporary_file(
     assert str(written) in app.failure
 
 
-async def test_with_nobody_there_and_no_disk_at_all_it_is_printed(
+async def test_unattended_without_disk_prints(
     joined: ScriptedJoinedRoom, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
@@ -447,7 +443,7 @@ async def test_with_nobody_there_and_no_disk_at_all_it_is_printed(
     assert "half a [b]sen" in app.quitting.to_print
 
 
-async def test_a_disk_that_fills_while_leaving_loses_nothing_either(
+async def test_disk_full_while_leaving_loses_none(
     joined: ScriptedJoinedRoom,
 ) -> None:
     clock, service = HandClock(), ScriptedRoomService(joined)
@@ -469,7 +465,7 @@ async def test_a_disk_that_fills_while_leaving_loses_nothing_either(
     assert "late words" in app.quitting.to_print
 
 
-async def test_asking_again_while_a_disk_is_slow_does_not_begin_anew(
+async def test_repeated_quit_reuses_slow_write(
     joined: ScriptedJoinedRoom,
 ) -> None:
     clock, service = HandClock(), ScriptedRoomService(joined)
@@ -528,7 +524,7 @@ def crowd(joined: ScriptedJoinedRoom) -> ScriptedJoinedRoom:
 
 
 @pytest.mark.parametrize(("key", "leaves"), [("escape", []), ("enter", [""])])
-async def test_a_host_is_asked_before_everybody_is_suspended(
+async def test_host_confirms_suspending_others(
     crowd: ScriptedJoinedRoom, key: str, leaves: list[str]
 ) -> None:
     clock = HandClock()
@@ -552,7 +548,7 @@ async def test_a_host_is_asked_before_everybody_is_suspended(
         assert crowd.leaves == leaves
 
 
-async def test_a_signal_asks_nobody_and_ends_a_question(crowd: ScriptedJoinedRoom) -> None:
+async def test_signal_ends_question(crowd: ScriptedJoinedRoom) -> None:
     async with in_room(crowd) as (_, pilot):
         app = pilot.app
         assert isinstance(app, GenieApp)
@@ -573,7 +569,7 @@ async def test_a_member_leaves_without_a_question(crowd: ScriptedJoinedRoom) -> 
 
 
 @pytest.mark.parametrize(("draft", "dropped"), [("", True), ("half a sen", False)])
-async def test_an_unused_room_is_dropped_and_the_last_line_says_so(
+async def test_unused_room_is_dropped(
     joined: ScriptedJoinedRoom, draft: str, *, dropped: bool
 ) -> None:
     service = ScriptedRoomService(joined, unused=(joined.saved,))
@@ -608,7 +604,7 @@ async def test_suspending_in_the_lobby_ends_well() -> None:
 # The open room
 
 
-async def test_a_room_that_never_opened_leaves_nothing_behind(joined: ScriptedJoinedRoom) -> None:
+async def test_unopened_room_leaves_nothing(joined: ScriptedJoinedRoom) -> None:
     service = ScriptedRoomService(joined)
     screen = RoomScreen(service, NewRoom("x"), lambda: 0.0, Bell("mine", lambda: 0.0))
     room = OpenRoom(screen, service)
@@ -617,7 +613,7 @@ async def test_a_room_that_never_opened_leaves_nothing_behind(joined: ScriptedJo
     assert joined.leaves == []
 
 
-async def test_who_leaves_twice_leaves_once_and_is_told_the_same(
+async def test_double_leave_leaves_once(
     joined: ScriptedJoinedRoom,
 ) -> None:
     service = ScriptedRoomService(joined)
@@ -640,7 +636,7 @@ async def test_who_leaves_twice_leaves_once_and_is_told_the_same(
         assert first == second == told
 
 
-async def test_a_view_that_breaks_keeps_nobody_from_leaving(
+async def test_broken_view_does_not_block_leaving(
     joined: ScriptedJoinedRoom, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def broken() -> bool:
@@ -658,7 +654,7 @@ async def test_a_view_that_breaks_keeps_nobody_from_leaving(
     assert "the view of the room could not be kept" in caplog.text
 
 
-async def test_a_screen_that_is_torn_down_keeps_no_room_from_being_left(
+async def test_torn_down_screen_still_leaves(
     joined: ScriptedJoinedRoom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def gone(_: object) -> None:
@@ -674,7 +670,7 @@ async def test_a_screen_that_is_torn_down_keeps_no_room_from_being_left(
 # Saving elsewhere what no disk took
 
 
-def test_all_of_it_is_written_for_this_user_alone(tmp_path: Path) -> None:
+def test_unsaved_file_is_private_and_whole(tmp_path: Path) -> None:
     file = write_unsaved(str(tmp_path / "words"), WORDS)
     assert file.stat().st_mode & 0o777 == 0o600
     assert file.read_text() == WORDS.text
@@ -687,7 +683,7 @@ def test_a_home_folder_may_be_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert write_unsaved("~/words", WORDS) == tmp_path / "words"
 
 
-def test_nothing_is_replaced_and_no_link_followed(tmp_path: Path) -> None:
+def test_existing_file_or_link_is_refused(tmp_path: Path) -> None:
     taken, link = tmp_path / "taken", tmp_path / "link"
     taken.write_text("mine")
     link.symlink_to(tmp_path / "elsewhere")

@@ -77,7 +77,7 @@ def hard_to_read(pilot: Pilot[Any]) -> set[tuple[str, str, str]]:
     return found
 
 
-async def test_all_text_is_readable_on_all_screens_in_all_themes() -> None:
+async def test_text_is_readable_in_every_theme() -> None:
     joined = ScriptedJoinedRoom()
     joined.open_room()
     for name in ("cleo", "dan", "eva", "finn", "gus", "hal"):
@@ -127,7 +127,7 @@ HIGHLIGHT = 1.3
 
 
 @pytest.mark.parametrize("opening", ["ctrl+p", "app.choose_theme"])
-async def test_the_highlighted_row_of_a_list_is_seen_in_every_theme(opening: str) -> None:
+async def test_highlight_is_visible_in_all_themes(opening: str) -> None:
     joined = ScriptedJoinedRoom()
     joined.open_room()
     app = GenieApp(ScriptedRoomService(joined), NewRoom("Garden"), "ann", clock=HandClock())

@@ -62,7 +62,7 @@ def test_nothing_is_posted_before_the_start() -> None:
     assert screen.take() == events
 
 
-def test_states_of_a_room_that_was_tried_before_are_not_told() -> None:
+def test_states_before_start_are_dropped() -> None:
     screen = Screen()
     feed = RoomFeed(screen)
     notice = Notice(Severity.WARNING, "at another terminal")
@@ -73,14 +73,14 @@ def test_states_of_a_room_that_was_tried_before_are_not_told() -> None:
     assert screen.take() == [notice]
 
 
-def test_a_host_who_is_asked_first_is_told_of_at_once() -> None:
+def test_waiting_for_host_is_passed_early() -> None:
     screen = Screen()
     waiting = ConnectionStatus(ConnectionState.CONNECTING, "the host is asked about you")
     RoomFeed(screen)(waiting)
     assert screen.take() == [waiting]
 
 
-def test_the_copy_of_a_room_that_is_being_opened_is_shown_at_once() -> None:
+def test_saved_copy_is_passed_early() -> None:
     screen = Screen()
     copy = CopyRead(RoomState(), (), "ann")
     feed = RoomFeed(screen)
@@ -96,7 +96,7 @@ def test_a_burst_is_one_message() -> None:
     assert screen.take() == [recorded(*range(1, 1001))]
 
 
-def test_events_after_the_burst_was_read_travel_in_another() -> None:
+def test_events_after_read_burst_come_next() -> None:
     feed, screen = started()
     feed(recorded(1, 2))
     assert screen.take() == [recorded(1, 2)]
@@ -104,7 +104,7 @@ def test_events_after_the_burst_was_read_travel_in_another() -> None:
     assert screen.take() == [recorded(3)]
 
 
-def test_other_events_keep_their_place_between_log_events() -> None:
+def test_other_events_keep_their_place() -> None:
     feed, screen = started()
     pending = PendingMessage("1", "hi", emote=False, at=0.0)
     events: list[RoomEvent] = [

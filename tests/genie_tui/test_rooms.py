@@ -121,7 +121,7 @@ def status(app: GenieApp) -> str:
     return str(app.screen.query_one(StatusBar).render())
 
 
-async def test_each_room_has_its_own_draft_and_the_picker_leads_to_the_last_one(
+async def test_each_room_keeps_its_own_draft(
     garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
 ) -> None:
     async with in_both(garden, kitchen) as (app, pilot):
@@ -158,7 +158,7 @@ async def test_a_room_left_while_reading_is_read_on(
         assert timeline.chosen.seq == asked
 
 
-async def test_a_room_is_found_by_letters_and_the_lobby_keeps_all_open(
+async def test_picker_matches_letters_and_lobby(
     garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
 ) -> None:
     async with in_both(garden, kitchen) as (app, pilot):
@@ -175,7 +175,7 @@ def hit(session: str, seq: int) -> SearchHit:
     return SearchHit(session, "Garden", seq, seq, 1.0, "bob", "message", Snippet("apples"))
 
 
-async def test_a_hit_in_an_open_room_leads_to_its_place_there(
+async def test_hit_in_open_room_leads_there(
     garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
 ) -> None:
     (said,) = garden.feed(MessagePosted("1", "apples"), by="bob")
@@ -187,7 +187,7 @@ async def test_a_hit_in_an_open_room_leads_to_its_place_there(
         await until(pilot, lambda: getattr(timeline.chosen, "seq", 0) == said.seq)
 
 
-async def test_a_hit_in_another_room_is_replayed_at_its_place(
+async def test_hit_in_closed_room_is_replayed(
     garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[object] = []
@@ -201,7 +201,7 @@ async def test_a_hit_in_another_room_is_replayed_at_its_place(
     assert opened == [ReplayRoom("attic-1", at=7)]
 
 
-async def test_what_comes_elsewhere_is_counted_and_told_where_the_person_is(
+async def test_activity_elsewhere_is_counted(
     garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
 ) -> None:
     async with in_both(garden, kitchen) as (app, pilot):
@@ -221,7 +221,7 @@ async def test_what_comes_elsewhere_is_counted_and_told_where_the_person_is(
         assert garden.answers == []
 
 
-async def test_a_dialog_is_not_left_behind_by_changing_rooms(
+async def test_dialog_blocks_changing_rooms(
     garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
 ) -> None:
     async with in_both(garden, kitchen) as (app, pilot):
@@ -232,7 +232,7 @@ async def test_a_dialog_is_not_left_behind_by_changing_rooms(
         assert app.screen is dialog
 
 
-async def test_a_room_that_changes_its_host_elsewhere_takes_nothing_from_the_screen(
+async def test_host_change_elsewhere_keeps_screen(
     garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
 ) -> None:
     again = room("Garden", "garden-1")
@@ -260,7 +260,7 @@ async def test_a_room_that_changes_its_host_elsewhere_takes_nothing_from_the_scr
 
 @pytest.mark.parametrize("is_online", [True, False])
 @pytest.mark.parametrize("by_address", [True, False])
-async def test_invite_gives_its_address_to_the_open_room(
+async def test_invite_updates_open_room_address(
     kitchen: ScriptedJoinedRoom, is_online: bool, by_address: bool
 ) -> None:
     digest = "a" * 24
@@ -289,7 +289,7 @@ async def test_invite_gives_its_address_to_the_open_room(
 
 
 @pytest.mark.parametrize("way", [ResumeRoom("garden-1"), RejoinRoom("garden-1")])
-async def test_a_saved_room_that_is_open_is_shown_and_not_opened_again(
+async def test_open_saved_room_is_only_shown(
     garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom, way: OpenRequest
 ) -> None:
     async with in_both(garden, kitchen) as (app, pilot):
@@ -312,7 +312,7 @@ async def test_one_room_is_left_and_the_other_stays(
         assert "ctrl+o" not in status(app)
 
 
-async def test_quitting_leaves_all_and_one_receipt_tells_of_each(
+async def test_quit_leaves_all_with_one_receipt(
     garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
 ) -> None:
     clock = HandClock()
@@ -330,7 +330,7 @@ async def test_quitting_leaves_all_and_one_receipt_tells_of_each(
     assert (garden.leaves, kitchen.leaves) == ([""], [""])
 
 
-async def test_the_rooms_that_were_open_are_noted_that_on_the_screen_first(
+async def test_open_rooms_are_noted_shown_first(
     garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
 ) -> None:
     async with in_both(garden, kitchen) as (app, pilot):
@@ -347,7 +347,7 @@ async def test_the_rooms_that_were_open_are_noted_that_on_the_screen_first(
         assert service.kept_open == ["attic-1", "garden-1"]
 
 
-async def test_rooms_are_opened_again_behind_the_one_on_the_screen(
+async def test_rooms_reopen_in_background(
     garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
 ) -> None:
     service = ManyRooms(garden, others=[kitchen])
@@ -360,7 +360,7 @@ async def test_rooms_are_opened_again_behind_the_one_on_the_screen(
         assert shown(app) == "Garden"
 
 
-async def test_a_room_that_the_person_opened_meanwhile_is_not_opened_again(
+async def test_room_opened_meanwhile_opens_once(
     garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
 ) -> None:
     class Slow(ManyRooms):
@@ -384,7 +384,7 @@ async def test_a_room_that_the_person_opened_meanwhile_is_not_opened_again(
 
 
 @pytest.mark.parametrize("in_lobby", [True, False])
-async def test_a_message_for_a_room_that_can_not_be_opened_is_written_to_a_file(
+async def test_unopened_room_message_goes_to_file(
     garden: ScriptedJoinedRoom, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, in_lobby: bool
 ) -> None:
     class Failing(ManyRooms):
@@ -412,9 +412,7 @@ async def test_a_message_for_a_room_that_can_not_be_opened_is_written_to_a_file(
 
 
 @pytest.mark.parametrize("missing", ["garden-1", "kitchen-1"])
-async def test_a_room_that_can_not_be_opened_again_keeps_no_other_one_out(
-    garden: ScriptedJoinedRoom, missing: str
-) -> None:
+async def test_failed_reopening_blocks_no_other(garden: ScriptedJoinedRoom, missing: str) -> None:
     class OneMissing(ManyRooms):
         async def open(self, opening: OpenRequest, on_event: OnEvent) -> ScriptedJoinedRoom:
             if opening == ResumeRoom(missing):
@@ -452,7 +450,7 @@ async def test_no_to_following_is_noted(garden: ScriptedJoinedRoom) -> None:
     assert noted == [(follow, ("r2", "r3"))]
 
 
-async def test_quitting_asks_about_each_room_that_others_are_in_by_its_name(
+async def test_quit_names_each_occupied_room(
     garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
 ) -> None:
     garden.feed(*_bob_is_back(), by="bob")
@@ -473,7 +471,7 @@ async def test_a_signal_leaves_all(garden: ScriptedJoinedRoom, kitchen: Scripted
     assert (garden.leaves, kitchen.leaves) == (["SIGTERM"], ["SIGTERM"])
 
 
-async def test_keys_for_a_card_in_another_room_answer_nothing(
+async def test_keys_answer_no_card_elsewhere(
     garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
 ) -> None:
     """The card was under the keys; typing goes on in the room that is shown."""
@@ -487,7 +485,7 @@ async def test_keys_for_a_card_in_another_room_answer_nothing(
         assert not garden_screen.query_one(ApprovalCard).has_focus
 
 
-async def test_an_answer_that_came_elsewhere_is_there_when_the_room_is_shown(
+async def test_answer_from_elsewhere_is_shown(
     garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
 ) -> None:
     message = garden.say_here("@genie how many seeds?")
@@ -506,7 +504,7 @@ def _bob_is_back() -> Iterator[Any]:
     yield MemberJoined("member", engine=True)
 
 
-async def test_help_opens_over_the_room_it_was_asked_in(
+async def test_help_returns_to_its_room(
     garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
 ) -> None:
     async with in_both(garden, kitchen) as (app, pilot):
@@ -530,7 +528,7 @@ class SlowOnboarding(Onboarding):
         return []
 
 
-async def test_models_are_offered_in_the_room_in_which_they_were_asked_for(
+async def test_models_are_offered_where_asked(
     garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
 ) -> None:
     async with in_both(garden, kitchen) as (app, pilot):
@@ -544,7 +542,7 @@ async def test_models_are_offered_in_the_room_in_which_they_were_asked_for(
         assert shown(app) == "Garden"
 
 
-async def test_models_are_not_offered_in_a_room_that_was_left_meanwhile(
+async def test_left_room_gets_no_model_offer(
     garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
 ) -> None:
     async with in_both(garden, kitchen) as (app, pilot):
@@ -556,7 +554,7 @@ async def test_models_are_not_offered_in_a_room_that_was_left_meanwhile(
         assert isinstance(app.screen, LobbyScreen)
 
 
-async def test_a_long_message_of_another_room_is_told_in_short(
+async def test_long_message_elsewhere_is_cut(
     garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
 ) -> None:
     async with in_both(garden, kitchen) as (_, pilot):
@@ -565,7 +563,7 @@ async def test_a_long_message_of_another_room_is_told_in_short(
         assert len(notes(pilot)) < LONGEST + 20
 
 
-async def test_a_room_that_opens_while_the_person_is_away_counts_as_unread(
+async def test_room_opened_while_away_is_unread(
     garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
 ) -> None:
     service = ManyRooms(garden, others=[kitchen])
@@ -582,7 +580,7 @@ async def test_a_room_that_opens_while_the_person_is_away_counts_as_unread(
         await until(pilot, lambda: opened.screen.counts.missed == 1)
 
 
-async def test_a_new_room_offers_the_earlier_one_with_its_title(
+async def test_new_room_offers_earlier_namesake(
     garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
 ) -> None:
     earlier = SavedSummary("garden-0", "Garden", 10.0, people=2, messages=7)
@@ -603,7 +601,7 @@ async def test_a_new_room_offers_the_earlier_one_with_its_title(
         assert app.screen.draft == "salt"
 
 
-async def test_the_earlier_room_is_not_offered_once_something_was_said(
+async def test_used_room_offers_no_earlier_one(
     garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
 ) -> None:
     earlier = SavedSummary("garden-0", "Garden", 10.0, people=2, messages=7)
@@ -618,7 +616,7 @@ async def test_the_earlier_room_is_not_offered_once_something_was_said(
         assert (shown(app), garden.leaves) == ("Garden", [])
 
 
-async def test_a_new_room_that_others_are_in_is_not_left_for_the_earlier_one_unasked(
+async def test_occupied_room_is_left_on_confirm(
     garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
 ) -> None:
     garden.feed(*_bob_is_back(), by="bob")
@@ -634,7 +632,7 @@ async def test_a_new_room_that_others_are_in_is_not_left_for_the_earlier_one_una
         assert garden.leaves == []
 
 
-async def test_without_an_earlier_room_the_key_is_the_composers(
+async def test_key_edits_without_earlier_room(
     garden: ScriptedJoinedRoom,
 ) -> None:
     app = GenieApp(ManyRooms(garden), NewRoom("Garden"), "ann", clock=HandClock())

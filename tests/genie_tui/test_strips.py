@@ -34,7 +34,7 @@ def is_freed() -> bool:
     return watch() is None
 
 
-def test_a_strip_is_freed_when_it_is_no_longer_shown() -> None:
+def test_hidden_strip_is_freed() -> None:
     assert not is_freed()  # once Textual does that by itself, `genie_tui.strips` can go
     free_strips()
     assert is_freed()

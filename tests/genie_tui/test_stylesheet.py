@@ -46,7 +46,7 @@ async def test_a_new_screen_parses_its_own_css_only(monkeypatch: pytest.MonkeyPa
         assert app.screen.query_one(Static).size.height == 3
 
 
-async def test_a_new_theme_colours_what_was_parsed_before() -> None:
+async def test_new_theme_recolours_parsed_css() -> None:
     app = _App()
     async with app.run_test() as pilot:
         before = app.screen.query_one(Static).styles.background

@@ -50,7 +50,7 @@ class Listening(HangupDriver):
             self.exit_event.set()
 
 
-async def test_what_is_no_utf_8_is_read_as_such_and_ends_nothing() -> None:
+async def test_invalid_utf8_is_replaced() -> None:
     source, terminal = os.pipe()
     try:
         driver = Listening(App(), source)
@@ -90,7 +90,7 @@ def reader() -> Iterator[threading.Thread]:
     thread.join()
 
 
-async def test_whoever_was_stopped_by_others_sets_the_terminal_up_with_one_reader(
+async def test_foreign_stop_restarts_one_reader(
     reader: threading.Thread,
 ) -> None:
     driver = Restarting(App())
@@ -102,7 +102,7 @@ async def test_whoever_was_stopped_by_others_sets_the_terminal_up_with_one_reade
     assert driver.steps == ["suspend", "resume"] * 2
 
 
-async def test_whoever_has_stopped_itself_takes_the_terminal_again() -> None:
+async def test_own_suspend_only_resumes() -> None:
     driver = Restarting(App())
     driver._must_signal_resume = True
     signal.raise_signal(signal.SIGCONT)
@@ -110,7 +110,7 @@ async def test_whoever_has_stopped_itself_takes_the_terminal_again() -> None:
     assert driver.steps == ["resume"]
 
 
-async def test_going_on_takes_no_terminal_that_is_not_in_use(reader: threading.Thread) -> None:
+async def test_sigcont_spares_unused_terminal(reader: threading.Thread) -> None:
     driver = Restarting(App())
     signal.raise_signal(signal.SIGCONT)
     await asyncio.sleep(0)
@@ -148,7 +148,7 @@ def terminal() -> Iterator[tuple[int, int]]:
             os.close(descriptor)
 
 
-async def test_reading_ends_with_the_input_and_hangs_up(hung_up: threading.Event) -> None:
+async def test_end_of_input_hangs_up(hung_up: threading.Event) -> None:
     source, writer = os.pipe()
     os.write(writer, b"abc")
     os.close(writer)
@@ -174,7 +174,7 @@ async def test_enter_typed_before_start_is_enter(terminal: tuple[int, int]) -> N
     assert keys[len("/msg bob hi") :] == ["enter", *"more"]
 
 
-async def test_reading_ends_with_the_terminal_and_hangs_up(
+async def test_end_of_terminal_hangs_up(
     terminal: tuple[int, int], hung_up: threading.Event
 ) -> None:
     master, slave = terminal
@@ -184,7 +184,7 @@ async def test_reading_ends_with_the_terminal_and_hangs_up(
     assert hung_up.is_set()
 
 
-def test_a_terminal_that_goes_away_is_noticed_without_anything_being_read(
+def test_lost_terminal_is_noticed_unread(
     terminal: tuple[int, int], hung_up: threading.Event
 ) -> None:
     master, slave = terminal
@@ -204,7 +204,7 @@ def test_a_parent_that_goes_away_is_noticed(
         assert hung_up.wait(60)
 
 
-def test_a_program_that_does_not_end_without_its_terminal_is_cut_off(
+def test_hanging_program_is_cut_off(
     terminal: tuple[int, int], hung_up: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cut_off = threading.Event()
@@ -236,12 +236,12 @@ def test_the_second_wall_leaves_good_lines_alone() -> None:
     assert scrub(family) == [family]
 
 
-def test_the_second_wall_leaves_the_terminals_own_codes_alone() -> None:
+def test_scrub_keeps_terminal_controls() -> None:
     control = Segment("\x1b[2J", None, [(ControlType.CLEAR,)])
     assert scrub(control, Segment("\x1b"))[0] is control
 
 
-def test_the_second_wall_drops_a_link_that_would_end_itself() -> None:
+def test_scrub_drops_self_ending_link() -> None:
     [segment] = scrub(Segment("here", Style(link="https://x\x1b\\\x1b[2J", bold=True)))
     assert segment.style is not None
     assert segment.style.link is None

@@ -93,7 +93,7 @@ def updates(texts: Sequence[str]) -> st.SearchStrategy[list[LayoutUpdate | Chops
 @pytest.mark.parametrize(("measure", "texts"), [(single, MARKED), (clusters, SEQUENCES)])
 @settings(max_examples=50)
 @given(data=st.data())
-def test_the_terminal_shows_what_textual_would_have_drawn(
+def test_output_matches_textual(
     data: st.DataObject, measure: Measure, texts: Sequence[str]
 ) -> None:
     frame = Frame()
@@ -119,9 +119,7 @@ def texts_of_widgets(texts: Sequence[str]) -> st.SearchStrategy[list[list[Strip]
 @pytest.mark.parametrize("measure", MEASURES)
 @settings(max_examples=25)
 @given(data=st.data())
-def test_what_terminals_dispute_leaves_nothing_behind(
-    data: st.DataObject, measure: Measure
-) -> None:
+def test_disputed_widths_leave_no_residue(data: st.DataObject, measure: Measure) -> None:
     frame, terminal = Frame(), Emulator(WIDTH, HEIGHT, measure)
     lines = data.draw(texts_of_widgets(DISPUTED))
     terminal.feed(frame.changes(whole(lines), CONSOLE))
@@ -165,7 +163,7 @@ def _letters(line: Strip) -> list[tuple[int, str]]:
     return [(column, char) for column, char in found if char != " "]
 
 
-def test_a_mark_that_is_drawn_on_its_own_takes_no_cell() -> None:
+def test_lone_mark_takes_no_cell() -> None:
     frame, screen = Frame(), pyte.Screen(WIDTH, 1)
     for letter in "|X":
         pieces = [("@bob", STYLES[1]), ("\u0301", None), (f"abc {letter} wall", None)]
@@ -173,12 +171,12 @@ def test_a_mark_that_is_drawn_on_its_own_takes_no_cell() -> None:
     assert screen.display[0].rstrip() == "@bob\u0301abc X wall"
 
 
-def test_what_terminals_dispute_is_written_over_spaces_and_what_follows_in_its_column() -> None:
+def test_disputed_text_realigns_next_column() -> None:
     written = Frame().changes(whole([[strip([("a❤\ufe0f b", None)], 5)]], 5), CONSOLE)
     assert written == "\x1b[1;1Ha   \x1b[2G❤\ufe0f\x1b[1;5Hb"
 
 
-def test_spacing_marks_stay_readable_where_they_take_cells() -> None:
+def test_spacing_marks_stay_readable() -> None:
     terminal = Emulator(WIDTH, 1, spacing)
     pieces = [strip([("हिन्दी है", None)], 12), strip([("| wall", None)], 12)]
     terminal.feed(Frame().changes(whole([pieces]), CONSOLE))
@@ -195,7 +193,7 @@ def test_nothing_is_written_for_what_is_there() -> None:
     assert frame.changes(whole(lines), CONSOLE)
 
 
-def test_one_changed_cell_is_a_move_and_a_character() -> None:
+def test_single_cell_change_is_minimal() -> None:
     frame = Frame()
     before = [strip([("a" * WIDTH, STYLES[1])])]
     frame.changes(whole([before] * HEIGHT), CONSOLE)
@@ -239,7 +237,7 @@ def _side_by_side(texts: Iterable[tuple[str, Style | None]]) -> list[Strip]:
     return [strip([each], WIDTH // 2) for each in texts]
 
 
-def test_a_conversation_that_moves_up_is_written_by_its_last_line() -> None:
+def test_scroll_writes_only_last_line() -> None:
     frame, width = Frame(), 80
     lines = [[strip([(f"message {n} {n * n} " * 4, STYLES[1])], width)] for n in range(TALL + 1)]
     frame.changes(whole(lines[:-1], width), CONSOLE)

@@ -41,7 +41,7 @@ def chosen(widget: Widget, ground: Color) -> Iterator[Color]:
                 yield Color.from_rich_color(style.color)
 
 
-async def test_selected_text_can_be_read_in_every_theme(joined: ScriptedJoinedRoom) -> None:
+async def test_selection_is_readable_everywhere(joined: ScriptedJoinedRoom) -> None:
     joined.ask(path="notes.txt")
     said = joined.say_here("look at `code`, **this** and https://example.org")
     joined.feed(AnswerPosted(said, "# Done\n\n```python\nx = 'y'  # z\n```\n> quoted"))

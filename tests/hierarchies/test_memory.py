@@ -46,7 +46,7 @@ ODD = [
 ]
 
 
-async def test_instances_come_back_after_a_restart_at_any_depth(tmp_path: Path) -> None:
+async def test_instances_return_at_any_depth(tmp_path: Path) -> None:
     for life in ("one", "two"):
         store = DataStore(tmp_path)
         runner = root(tree(search=forward, math=recall), store)
@@ -59,7 +59,7 @@ async def test_instances_come_back_after_a_restart_at_any_depth(tmp_path: Path) 
         await store.aclose()
 
 
-async def test_any_text_is_an_id_of_its_own_and_stays_inside_the_store(tmp_path: Path) -> None:
+async def test_odd_ids_stay_distinct_in_store(tmp_path: Path) -> None:
     for life in range(2):
         store = DataStore(tmp_path / "store")
         runner = root(tree(search=recall), store)
@@ -81,7 +81,7 @@ async def test_no_id_is_a_new_subagent(blank: str | None) -> None:
     await put_away(runner)
 
 
-async def test_odd_ids_are_told_apart_by_whoever_approves() -> None:
+async def test_odd_ids_give_distinct_senders() -> None:
     runner = root(tree(search=ask_first))
     queue: asyncio.Queue[Approval] = asyncio.Queue()
     reply = runner.submit(
@@ -98,7 +98,7 @@ async def test_odd_ids_are_told_apart_by_whoever_approves() -> None:
     await put_away(runner)
 
 
-async def test_of_many_idle_subagents_only_some_are_kept_ready_and_all_remember(
+async def test_excess_idle_subagents_remember(
     tmp_path: Path,
 ) -> None:
     for store in (None, DataStore(tmp_path)):
@@ -111,7 +111,7 @@ async def test_of_many_idle_subagents_only_some_are_kept_ready_and_all_remember(
         await put_away(runner)
 
 
-async def test_the_bound_is_one_for_the_whole_hierarchy(tmp_path: Path) -> None:
+async def test_pool_size_spans_hierarchy(tmp_path: Path) -> None:
     made: list[ScriptedAgent] = []
     runner = root(tree(search=forward, math=recall, made=made), DataStore(tmp_path))
     below = json.dumps([call("x", "math", str(number)) for number in range(POOL_SIZE)])
@@ -140,7 +140,7 @@ async def test_one_that_works_is_never_put_away(tmp_path: Path) -> None:
     await put_away(runner)
 
 
-async def test_a_subagents_memory_that_cannot_be_saved_stands_beside_the_answer(
+async def test_unsaved_memory_keeps_answer(
     tmp_path: Path,
 ) -> None:
     async def forget(agent: ScriptedAgent, _tools: Tools, _query: str, _ask: object) -> str:

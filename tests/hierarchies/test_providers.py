@@ -135,7 +135,7 @@ def response(result: str) -> dict[str, str]:
     return parsed
 
 
-async def test_queries_go_down_two_levels_and_answers_come_up(
+async def test_query_descends_two_levels(
     factory: AgentFactory, servers: Servers, tmp_path: Path
 ) -> None:
     servers["system"].script(run("Whose is it?", "search"), Say("It is Viennese."))
@@ -160,7 +160,7 @@ async def test_queries_go_down_two_levels_and_answers_come_up(
     assert servers["search"].requests[0].query == "Whose is it?"
 
 
-async def test_parallel_subagents_ask_for_approval_at_the_same_time(
+async def test_parallel_subagents_ask_together(
     factory: AgentFactory, servers: Servers, tmp_path: Path
 ) -> None:
     servers["system"].script(Calls(run("a", "search"), run("b", "math")), Say("both"))
@@ -228,7 +228,7 @@ async def test_what_a_model_gets_wrong_it_is_told(
     assert servers["math"].requests == []
 
 
-async def test_a_subagent_whose_model_is_down_is_a_result(
+async def test_failed_model_becomes_result(
     factory: AgentFactory, servers: Servers, tmp_path: Path
 ) -> None:
     servers["system"].script(run("x", "math"), Say("Math is out of order."))
@@ -240,7 +240,7 @@ async def test_a_subagent_whose_model_is_down_is_a_result(
     assert told.startswith(f"Error: agent 'math:{ID}' of alice")
 
 
-async def test_after_a_cancel_below_everybody_goes_on_with_a_whole_history(
+async def test_cancel_below_keeps_history_whole(
     factory: AgentFactory, servers: Servers, tmp_path: Path
 ) -> None:
     servers["system"].script(run("first", "search"))

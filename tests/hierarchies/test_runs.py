@@ -50,7 +50,7 @@ async def say_nothing(*_: Any) -> str:
 @pytest.mark.parametrize(
     ("act", "told"), [(fail, "ConnectionError"), (say_nothing, "empty answer")]
 )
-async def test_a_subagent_without_an_answer_is_something_to_act_on(act: Any, told: str) -> None:
+async def test_failed_subagent_returns_error(act: Any, told: str) -> None:
     runner = root(tree(search=act, math=recall))
     broken, fine = await answers(runner, call("x", "search", "1"), call("x", "math"))
     assert broken["subagent_response"].startswith("Error: agent 'search:1' of alice")
@@ -61,7 +61,7 @@ async def test_a_subagent_without_an_answer_is_something_to_act_on(act: Any, tol
     await put_away(runner)
 
 
-async def test_an_unknown_name_is_a_value_error_that_creates_nothing() -> None:
+async def test_unknown_name_creates_nothing() -> None:
     async def try_it(_agent: Any, tools: Tools, _query: str, _ask: Any) -> str:
         with pytest.raises(UnknownAgent, match="search"):
             await tools["run_subagent"]("x", "serach")
@@ -86,7 +86,7 @@ async def test_an_unknown_name_is_a_value_error_that_creates_nothing() -> None:
         ([FILE, {**FILE.serialize(), "size": 3}], [FILE, FILE]),
     ],
 )
-async def test_attachments_come_as_objects_as_json_or_not_at_all(given: Any, handed: Any) -> None:
+async def test_attachments_are_objects_or_json(given: Any, handed: Any) -> None:
     seen = await files_handed_on(given)
     assert seen == handed
 
@@ -123,7 +123,7 @@ async def files_handed_on(given: Any) -> list[Attachment]:
     return seen[0]
 
 
-async def test_calls_to_one_instance_queue_up_and_others_do_not_wait() -> None:
+async def test_one_instance_queues_others_run() -> None:
     running: list[str] = []
     both, may_end = asyncio.Event(), asyncio.Event()
 
@@ -149,7 +149,7 @@ async def test_calls_to_one_instance_queue_up_and_others_do_not_wait() -> None:
     await put_away(runner)
 
 
-async def test_cancelling_reaches_every_depth_also_while_an_approval_is_pending(
+async def test_cancel_reaches_pending_depths(
     tmp_path: Path,
 ) -> None:
     async def note_first(agent: ScriptedAgent, tools: Tools, query: str, ask: Any) -> str:
@@ -178,7 +178,7 @@ async def test_cancelling_reaches_every_depth_also_while_an_approval_is_pending(
         assert saved == {"queries": [f"began {query}"]}
 
 
-async def test_a_parent_that_gives_up_on_a_subagent_goes_on() -> None:
+async def test_parent_survives_abandoned_subagent() -> None:
     async def impatient(_agent: Any, tools: Tools, _query: str, _ask: Any) -> str:
         asked = asyncio.ensure_future(tools["run_subagent"]("x", "search", "s"))
         await given_up.wait()
@@ -197,7 +197,7 @@ async def test_a_parent_that_gives_up_on_a_subagent_goes_on() -> None:
     await put_away(runner)
 
 
-async def test_agents_that_run_each_other_without_end_are_told_to_stop() -> None:
+async def test_endless_recursion_is_stopped() -> None:
     depths: list[str] = []
 
     async def pass_on(_agent: Any, tools: Tools, query: str, ask: Any) -> str:
@@ -217,7 +217,7 @@ async def test_agents_that_run_each_other_without_end_are_told_to_stop() -> None
     await put_away(runner)
 
 
-async def test_a_hierarchy_may_be_as_deep_as_there_are_agents(tmp_path: Path) -> None:
+async def test_depth_may_equal_number_of_agents(tmp_path: Path) -> None:
     names = [f"level_{number}" for number in range(40)]
     below = dict(zip(["system", *names], names, strict=False))
 
@@ -242,7 +242,7 @@ async def test_a_hierarchy_may_be_as_deep_as_there_are_agents(tmp_path: Path) ->
     assert len(list(tmp_path.rglob("*.json*"))) == 41
 
 
-async def test_extra_tools_reach_coordinators_at_any_depth() -> None:
+async def test_extra_tools_reach_every_depth() -> None:
     async def look(_agent: Any, tools: Tools, query: str, _ask: Any) -> str:
         if query == "look":
             return str(await tools["get_group_chat_messages"]())
@@ -259,7 +259,7 @@ async def test_extra_tools_reach_coordinators_at_any_depth() -> None:
     await put_away(runner)
 
 
-async def test_what_runs_when_a_runner_is_stopped_may_still_ask_new_subagents() -> None:
+async def test_stopped_runner_lets_run_ask_new() -> None:
     known, stopped = asyncio.Event(), asyncio.Event()
 
     async def ask_late(_agent: Any, tools: Tools, query: str, _ask: Any) -> str:
@@ -280,7 +280,7 @@ async def test_what_runs_when_a_runner_is_stopped_may_still_ask_new_subagents() 
     assert runner.active_subagents == []
 
 
-async def test_a_run_that_is_over_runs_no_subagents_on_behalf_of_the_next() -> None:
+async def test_ended_run_starts_no_subagents() -> None:
     refused = asyncio.Event()
 
     async def linger(_agent: Any, tools: Tools, query: str, ask: ApprovalCallback) -> str:
@@ -308,7 +308,7 @@ async def test_a_run_that_is_over_runs_no_subagents_on_behalf_of_the_next() -> N
     await put_away(runner)
 
 
-async def test_the_sender_is_the_key_of_the_first_runner_and_the_path_below() -> None:
+async def test_root_sender_is_runner_key() -> None:
     runner = AgentRunner("mine", "system", "alice", tree(ask_first))
     queue: asyncio.Queue[Approval] = asyncio.Queue()
     reply = runner.submit(Query("x", ApprovalContext(queue)))

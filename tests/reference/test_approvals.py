@@ -35,7 +35,7 @@ async def test_a_call_is_written_as_python() -> None:
 
 
 @pytest.mark.parametrize("allowed", [True, False])
-async def test_a_context_queues_a_request_and_returns_its_answer(allowed: bool) -> None:
+async def test_context_queues_request_for_answer(allowed: bool) -> None:
     queue: Queue[Approval] = Queue()
     context = ApprovalContext(queue=queue)
     assert context.auto_approve is False
@@ -67,7 +67,7 @@ async def test_automatic_approval_queues_nothing() -> None:
     assert queue.empty()
 
 
-async def test_the_callback_of_an_agent_returns_a_plain_bool(toys: Toys) -> None:
+async def test_callback_returns_plain_bool(toys: Toys) -> None:
     answers: list[object] = []
 
     async def keep(given: AgentInput, callback: ApprovalCallback) -> str:
@@ -85,7 +85,7 @@ async def test_the_callback_of_an_agent_returns_a_plain_bool(toys: Toys) -> None
     assert answers[1] is False
 
 
-async def test_calls_may_be_asked_for_side_by_side_and_answered_in_any_order(toys: Toys) -> None:
+async def test_parallel_calls_answer_in_any_order(toys: Toys) -> None:
     async def both(given: AgentInput, callback: ApprovalCallback) -> str:
         answers = await asyncio.gather(callback("one", {}), callback("two", {}))
         return ", ".join("yes" if each else "no" for each in answers)

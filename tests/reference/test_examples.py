@@ -169,7 +169,7 @@ class App:
                     await self._server.send_message(message.content, sender=message.sender)
 
 
-async def test_a_chat_server_passes_messages_in_and_answers_out(toys: Toys) -> None:
+async def test_chat_server_relays_both_ways(toys: Toys) -> None:
     toys.run = ask_first
     server = ChatServer()
     App(toys.session(), server)
@@ -221,9 +221,7 @@ async def test_a_coordinator_and_its_search_agent(server: FakeOpenAI, toys: Toys
     assert reply["subagent_response"] == "Tea is a drink."
 
 
-async def test_an_answer_has_the_request_id_and_attachments_are_files(
-    toys: Toys, tmp_path: Path
-) -> None:
+async def test_answer_keeps_request_id(toys: Toys, tmp_path: Path) -> None:
     document = tmp_path / "doc.pdf"
     document.write_bytes(b"%PDF")
     message = Message(
@@ -299,7 +297,7 @@ def test_a_coordinator_may_leave_the_model_out() -> None:
     assert isinstance(agent, DefaultAgent)
 
 
-def test_a_model_of_google_is_passed_as_an_object() -> None:
+def test_google_model_is_accepted() -> None:
     model = GoogleModel("gemini-2.5-flash", provider=GoogleProvider(api_key="k"))
     agent = DefaultAgent(system_prompt="", model=model, builtin_tools=[WebSearchTool()])
     assert agent.get_serialized() is not None
@@ -318,7 +316,7 @@ def test_a_reasoner_needs_only_a_prompt() -> None:
     assert factory.create_group_reasoner(owner="ann").processed == 0
 
 
-def test_an_agent_on_the_openai_sdk_takes_function_tools() -> None:
+def test_openai_agent_takes_function_tools() -> None:
     @agents.function_tool
     def get_weather(city: str) -> str:
         return f"sunny in {city}"

@@ -21,7 +21,7 @@ async def elements(execution: Execution) -> list[object]:
     return [element async for element in execution.stream(errors="message")]
 
 
-async def test_a_failure_is_a_message_from_system_on_request(toys: Toys) -> None:
+async def test_failure_is_message_from_system(toys: Toys) -> None:
     toys.run = fail
     execution = toys.session().handle(Message("well?", "ann", request_id="r1"))
     decision, message = await elements(execution)
@@ -57,7 +57,7 @@ async def test_a_factory_that_fails_ends_one_execution(toys: Toys) -> None:
     assert await session.handle(Message("oh", "ann")).result() is None
 
 
-async def test_a_message_to_the_agent_goes_past_the_reasoner(toys: Toys) -> None:
+async def test_message_to_agent_skips_reasoner(toys: Toys) -> None:
     session = toys.session()
     result = await session.handle(Message("do it", "ann", receiver="system")).result()
     assert result is not None

@@ -82,7 +82,7 @@ def test_a_factory_describes_its_agents(team: Team) -> None:
     assert {each.name for each in team.factory.agent_infos(exclude="system")} == {"search", "shop"}
 
 
-def test_a_factory_makes_agents_with_the_owners_secrets(team: Team) -> None:
+def test_factory_passes_owner_secrets(team: Team) -> None:
     assert isinstance(team.factory.create_agent("search", owner="ann"), ToyAgent)
     assert isinstance(team.factory.create_agent(name="shop", owner="bob"), ToyAgent)
     assert isinstance(team.factory.create_system_agent(owner="ann", extra_tools={}), ToyAgent)
@@ -90,7 +90,7 @@ def test_a_factory_makes_agents_with_the_owners_secrets(team: Team) -> None:
     assert {each.name for each in team.infos} == {"search", "shop"}
 
 
-async def test_a_session_gives_a_coordinator_both_tools(toys: Toys, team: Team) -> None:
+async def test_coordinator_gets_both_tools(toys: Toys, team: Team) -> None:
     session = toys.session(agent_factory=team.factory)
     await session.handle(Message("well?", "ann")).result()
     assert set(team.tools) == {"run_subagent", "get_group_chat_messages"}
@@ -99,7 +99,7 @@ async def test_a_session_gives_a_coordinator_both_tools(toys: Toys, team: Team) 
     assert [each["sender"] for each in chat] == ["ann", "system"]
 
 
-async def test_a_subagent_answers_with_its_name_and_instance(toys: Toys, team: Team) -> None:
+async def test_subagent_answers_with_instance(toys: Toys, team: Team) -> None:
     replies: list[dict[str, str]] = []
 
     async def direct(given: AgentInput, callback: ApprovalCallback) -> str:
@@ -133,9 +133,7 @@ async def test_an_unknown_subagent_is_a_value_error(toys: Toys, team: Team) -> N
     assert result.content == "done"
 
 
-async def test_a_subagent_gets_attachments_and_asks_under_its_own_name(
-    toys: Toys, team: Team
-) -> None:
+async def test_subagent_gets_files_and_own_name(toys: Toys, team: Team) -> None:
     file = Attachment(path="/tmp/notes.txt", name="notes", media_type="text/plain")
 
     async def direct(given: AgentInput, callback: ApprovalCallback) -> str:
@@ -157,7 +155,7 @@ async def test_a_subagent_gets_attachments_and_asks_under_its_own_name(
     assert team.made[0].inputs[0].attachments == [file]
 
 
-async def test_a_runner_answers_and_keeps_the_agents_state(team: Team, store: DataStore) -> None:
+async def test_runner_keeps_agent_state(team: Team, store: DataStore) -> None:
     for query in ("one", "two"):
         runner = AgentRunner(
             key="k", name="search", owner="ann", agent_factory=team.factory, data_store=store
@@ -172,7 +170,7 @@ async def test_a_runner_answers_and_keeps_the_agents_state(team: Team, store: Da
     assert [(agent.opened, agent.closed) for agent in team.made] == [(1, 1), (1, 1)]
 
 
-async def test_a_runners_requests_are_on_the_queue_of_the_context(team: Team) -> None:
+async def test_runner_requests_reach_queue(team: Team) -> None:
     team.sub = ask_first
     queue: Queue[Approval] = Queue()
     runner = AgentRunner(key="k", name="search", owner="ann", agent_factory=team.factory)
@@ -185,7 +183,7 @@ async def test_a_runners_requests_are_on_the_queue_of_the_context(team: Team) ->
     await runner.join()
 
 
-async def test_queries_to_a_runner_are_answered_in_order(team: Team) -> None:
+async def test_runner_answers_in_order(team: Team) -> None:
     runner = AgentRunner(key="k", name="search", owner="ann", agent_factory=team.factory)
     context = ApprovalContext(queue=Queue(), auto_approve=True)
     replies = [runner.invoke(AgentInput(query=f"{n}"), context) for n in range(4)]
@@ -195,7 +193,7 @@ async def test_queries_to_a_runner_are_answered_in_order(team: Team) -> None:
     await runner.join()
 
 
-async def test_an_idle_agent_is_closed_and_comes_back_with_its_state(toys: Toys) -> None:
+async def test_idle_agent_closes_and_returns(toys: Toys) -> None:
     made: list[ToyAgent] = []
 
     def create(secrets: dict[str, str]) -> Agent:
@@ -213,9 +211,7 @@ async def test_an_idle_agent_is_closed_and_comes_back_with_its_state(toys: Toys)
     assert made[1].queries == ["query: one?", "query: two?"]
 
 
-async def test_an_instance_comes_back_in_a_later_session(
-    toys: Toys, team: Team, store: DataStore
-) -> None:
+async def test_instance_returns_in_later_session(toys: Toys, team: Team, store: DataStore) -> None:
     used: list[str] = []
 
     async def direct(given: AgentInput, callback: ApprovalCallback) -> str:
@@ -246,7 +242,7 @@ async def test_people_do_not_share_an_instance(toys: Toys, team: Team) -> None:
     assert [agent.queries for agent in team.made] == [["query: ann?"], ["query: ben?"]]
 
 
-async def test_a_subagent_that_fails_is_told_to_its_coordinator(toys: Toys, team: Team) -> None:
+async def test_coordinator_gets_subagent_failure(toys: Toys, team: Team) -> None:
     async def fail(given: AgentInput, callback: ApprovalCallback) -> str:
         raise OSError("no luck")
 
@@ -260,7 +256,7 @@ async def test_a_subagent_that_fails_is_told_to_its_coordinator(toys: Toys, team
     assert "Error" in result.content
 
 
-async def test_tool_servers_that_do_not_start_fail_one_run(toys: Toys) -> None:
+async def test_failed_tool_server_fails_one_run(toys: Toys) -> None:
     class Offline(ToyAgent):
         @asynccontextmanager
         async def mcp(self) -> AsyncIterator["ToyAgent"]:

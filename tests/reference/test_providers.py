@@ -93,9 +93,7 @@ async def test_an_agent_answers_by_its_prompt(make: Make, server: FakeOpenAI) ->
 
 
 @pytest.mark.parametrize("allowed", [True, False])
-async def test_a_tool_runs_only_if_the_callback_says_true(
-    make: Make, server: FakeOpenAI, allowed: bool
-) -> None:
+async def test_tool_runs_only_when_allowed(make: Make, server: FakeOpenAI, allowed: bool) -> None:
     server.script(Call("weather", {"city": "Oslo"}), Say("done"))
     agent, answers = make(), Answers(allowed)
     async with agent.mcp():
@@ -115,7 +113,7 @@ async def test_parallel_calls_are_asked_for_one_by_one(make: Make, server: FakeO
     assert sorted(server.requests[-1].tool_results) == ["sunny in Oslo", "sunny in Rome"]
 
 
-async def test_the_conversation_goes_on_in_the_next_run(make: Make, server: FakeOpenAI) -> None:
+async def test_next_run_continues_conversation(make: Make, server: FakeOpenAI) -> None:
     agent = make()
     async with agent.mcp():
         await agent.run(AgentInput("my name is Ann"), Answers())
@@ -123,7 +121,7 @@ async def test_the_conversation_goes_on_in_the_next_run(make: Make, server: Fake
     assert "my name is Ann" in server.requests[-1].texts
 
 
-async def test_state_is_json_and_restores_the_conversation(make: Make, server: FakeOpenAI) -> None:
+async def test_json_state_restores_conversation(make: Make, server: FakeOpenAI) -> None:
     agent = make()
     async with agent.mcp():
         await agent.run(AgentInput("my name is Ann"), Answers())
@@ -159,9 +157,7 @@ async def test_an_image_is_sent_as_a_data_url(
     assert "data:image/png;base64," in json.dumps(server.requests[0].body)
 
 
-async def test_a_file_that_the_sdk_can_not_send_is_a_value_error(
-    server: FakeOpenAI, tmp_path: Path
-) -> None:
+async def test_unsendable_file_is_value_error(server: FakeOpenAI, tmp_path: Path) -> None:
     film = tmp_path / "film.mp4"
     film.write_bytes(b"film")
     agent = openai.DefaultAgent("", "gpt", agents.ModelSettings())
@@ -210,9 +206,7 @@ class Counting(on_pydantic_ai.DefaultAgent):
         return await super().run(AgentInput(f"{self.count}. {input.query}"), callback)
 
 
-async def test_a_subclass_of_a_ready_made_agent_is_asked_by_its_own_methods(
-    server: FakeOpenAI, toys: Toys, store: DataStore
-) -> None:
+async def test_subclass_methods_are_used(server: FakeOpenAI, toys: Toys, store: DataStore) -> None:
     def create(secrets: dict[str, str]) -> Agent:
         provider = OpenAIProvider(base_url=server.base_url, api_key=server.api_key)
         return Counting("Be nice.", OpenAIChatModel("gpt", provider=provider))
@@ -226,7 +220,7 @@ async def test_a_subclass_of_a_ready_made_agent_is_asked_by_its_own_methods(
     assert any("1. query: one?" in text for text in server.requests[-1].texts)
 
 
-async def test_a_filter_selects_the_tools_of_a_tool_server(server: FakeOpenAI) -> None:
+async def test_filter_selects_mcp_tools(server: FakeOpenAI) -> None:
     toolset: MCPToolset[Any] = MCPToolset(
         StdioTransport(sys.executable, [str(SERVER)]), init_timeout=30.0
     )
@@ -247,7 +241,7 @@ async def test_a_filter_selects_the_tools_of_a_tool_server(server: FakeOpenAI) -
     assert server.requests[-1].tool_results == ["HEY"]
 
 
-async def test_a_tool_server_of_the_openai_sdk_is_asked_for(server: FakeOpenAI) -> None:
+async def test_openai_tool_server_needs_approval(server: FakeOpenAI) -> None:
     async with AsyncOpenAI(base_url=server.base_url, api_key=server.api_key) as client:
         agent = openai.DefaultAgent(
             "",
@@ -266,7 +260,7 @@ async def test_a_tool_server_of_the_openai_sdk_is_asked_for(server: FakeOpenAI) 
     assert sum("H" in each and each.isupper() for each in results) == 1
 
 
-async def test_a_reasoner_decides_with_query_and_receiver(server: FakeOpenAI, toys: Toys) -> None:
+async def test_reasoner_names_query_and_receiver(server: FakeOpenAI, toys: Toys) -> None:
     def create(secrets: dict[str, str], owner: str) -> DefaultGroupReasoner:
         provider = OpenAIProvider(base_url=server.base_url, api_key=server.api_key)
         return DefaultGroupReasoner(
@@ -307,7 +301,7 @@ async def test_a_reasoner_counts_and_comes_back(server: FakeOpenAI) -> None:
     assert any("two" in text for text in server.requests[-1].texts)
 
 
-async def test_a_reasoner_refuses_to_decide_about_nothing(server: FakeOpenAI) -> None:
+async def test_reasoner_refuses_empty_updates(server: FakeOpenAI) -> None:
     provider = OpenAIProvider(base_url=server.base_url, api_key=server.api_key)
     reasoner = DefaultGroupReasoner("Watch.", OpenAIChatModel("gpt", provider=provider))
     with pytest.raises(ValueError, match="nothing"):

@@ -55,7 +55,7 @@ async def test_invocations_are_served_in_order(made: Made) -> None:
     await runner.join()
 
 
-async def test_a_message_to_the_agent_needs_no_decision(made: Made) -> None:
+async def test_message_to_agent_needs_no_decision(made: Made) -> None:
     runner = made.runner()
     response = await runner.invoke([HELLO, Message("do it", "ann", receiver="system")])
     assert response == Response(Decision.DELEGATE, query="do it", receiver="ann")
@@ -76,7 +76,7 @@ async def test_its_state_comes_back(made: Made, store: DataStore) -> None:
     assert made.reasoners[1].processed == 3
 
 
-async def test_a_failure_is_raised_by_the_future_and_the_runner_goes_on(made: Made) -> None:
+async def test_failed_future_leaves_runner_usable(made: Made) -> None:
     class Broken(ToyReasoner):
         async def run(self, updates: list[Message]) -> Response:
             if updates[-1] == WHY:

@@ -27,13 +27,13 @@ async def elements(execution: Execution) -> list[Decision | Approval | Message]:
     return found
 
 
-async def test_an_ignored_message_gives_one_decision_and_no_result(toys: Toys) -> None:
+async def test_ignored_message_has_no_result(toys: Toys) -> None:
     execution = toys.session().handle(Message("hello", "ann"))
     assert await elements(execution) == [Decision.IGNORE]
     assert await execution.result() is None
 
 
-async def test_a_delegated_message_gives_decision_approvals_and_answer(toys: Toys) -> None:
+async def test_delegation_streams_all_elements(toys: Toys) -> None:
     toys.run = ask_first
     execution = toys.session().handle(Message("why?", "ann", request_id="r1"))
     decision, approval, message = await elements(execution)
@@ -43,7 +43,7 @@ async def test_a_delegated_message_gives_decision_approvals_and_answer(toys: Toy
     assert message == Message("looked up", "system", request_id="r1")
 
 
-async def test_the_stream_matches_by_class_in_the_documented_order(toys: Toys) -> None:
+async def test_stream_matches_by_class_in_order(toys: Toys) -> None:
     toys.run = ask_first
     seen = []
     async for element in toys.session().handle(Message("why?", "ann")).stream():
@@ -58,7 +58,7 @@ async def test_the_stream_matches_by_class_in_the_documented_order(toys: Toys) -
     assert seen == ["decision", "approval", "message"]
 
 
-async def test_a_second_reading_gives_the_same_without_a_second_run(toys: Toys) -> None:
+async def test_second_read_does_not_rerun(toys: Toys) -> None:
     execution = toys.session().handle(Message("why?", "ann"))
     first = await elements(execution)
     assert await elements(execution) == first
@@ -66,7 +66,7 @@ async def test_a_second_reading_gives_the_same_without_a_second_run(toys: Toys) 
     assert toys.agents[0].queries == ["query: why?"]
 
 
-async def test_several_readers_get_the_same_and_one_may_leave_early(toys: Toys) -> None:
+async def test_readers_agree_and_may_leave_early(toys: Toys) -> None:
     toys.run = ask_first
     execution = toys.session().handle(Message("why?", "ann"))
     async for element in execution.stream():
@@ -85,7 +85,7 @@ async def test_result_approves_every_call(toys: Toys) -> None:
     assert result.content == "looked up"
 
 
-async def test_a_denied_call_is_not_made_and_the_agent_goes_on(toys: Toys) -> None:
+async def test_denied_call_lets_agent_continue(toys: Toys) -> None:
     toys.run = ask_first
     async for element in toys.session().handle(Message("why?", "ann")).stream():
         if isinstance(element, Approval):
@@ -94,13 +94,13 @@ async def test_a_denied_call_is_not_made_and_the_agent_goes_on(toys: Toys) -> No
     assert element.content == "not looked up"
 
 
-async def test_the_answer_is_for_the_receiver_that_the_reasoner_names(toys: Toys) -> None:
+async def test_answer_goes_to_named_receiver(toys: Toys) -> None:
     result = await toys.session().handle(Message("can you tell @bob?", "ann")).result()
     assert result is not None
     assert (result.sender, result.receiver) == ("system", "bob")
 
 
-async def test_handle_returns_at_once_and_keeps_the_order(toys: Toys) -> None:
+async def test_handle_keeps_call_order(toys: Toys) -> None:
     session = toys.session()
     executions = [session.handle(Message(f"message {n}", f"p{n % 3}")) for n in range(9)]
     await asyncio.gather(*(each.result() for each in executions))
@@ -108,7 +108,7 @@ async def test_handle_returns_at_once_and_keeps_the_order(toys: Toys) -> None:
     assert [each["content"] for each in chat] == [f"message {n}" for n in range(9)]
 
 
-async def test_the_chat_is_json_with_all_fields_and_has_the_answers(toys: Toys) -> None:
+async def test_chat_json_has_all_fields(toys: Toys) -> None:
     session = toys.session()
     await session.handle(Message("why?", "ann", request_id="r1")).result()
     question, reply = json.loads(await session.get_group_chat_messages())
@@ -119,7 +119,7 @@ async def test_the_chat_is_json_with_all_fields_and_has_the_answers(toys: Toys) 
     assert reply["request_id"] == "r1"
 
 
-async def test_one_senders_queries_run_one_after_another(toys: Toys) -> None:
+async def test_queries_of_one_sender_are_serial(toys: Toys) -> None:
     running: list[str] = []
 
     async def alone(given: AgentInput, callback: ApprovalCallback) -> str:
@@ -160,7 +160,7 @@ async def test_each_person_has_a_reasoner_and_an_agent(toys: Toys) -> None:
     assert [len(agent.queries) for agent in toys.agents] == [2, 1]
 
 
-async def test_a_reasoner_gets_all_messages_since_its_last_run(toys: Toys) -> None:
+async def test_reasoner_gets_messages_since_last(toys: Toys) -> None:
     session = toys.session()
     for text, name in (("a", "ann"), ("b", "bob"), ("c?", "bob"), ("d", "ann")):
         await session.handle(Message(text, name)).result()
@@ -168,14 +168,14 @@ async def test_a_reasoner_gets_all_messages_since_its_last_run(toys: Toys) -> No
     assert texts == [["a"], ["b", "c?", "answer to query: c?", "d"]]
 
 
-async def test_request_ids_are_those_of_messages_that_have_one(toys: Toys) -> None:
+async def test_request_ids_skip_messages_without(toys: Toys) -> None:
     session = toys.session()
     await session.handle(Message("one", "ann", request_id="r1")).result()
     await session.handle(Message("two", "ann")).result()
     assert await session.request_ids() == {"r1"}
 
 
-async def test_attachments_and_preferences_reach_the_agent(toys: Toys, tmp_path: Path) -> None:
+async def test_agent_gets_files_and_preferences(toys: Toys, tmp_path: Path) -> None:
     class Preferences(PreferencesSource):
         async def get_preferences(self, username: str) -> str | None:
             return {"bob": "- be brief"}.get(username)
@@ -197,7 +197,7 @@ async def test_a_reasoner_sees_threads(toys: Toys) -> None:
     assert toys.reasoners["ann"].runs[0][0].threads == [thread]
 
 
-async def test_running_work_ends_after_stop_and_join_waits_for_it(toys: Toys) -> None:
+async def test_join_awaits_running_work(toys: Toys) -> None:
     session = toys.session()
     execution = session.handle(Message("last?", "ann"))
     session.stop()
@@ -208,7 +208,7 @@ async def test_running_work_ends_after_stop_and_join_waits_for_it(toys: Toys) ->
     assert toys.agents[0].opened == toys.agents[0].closed == 1
 
 
-async def test_a_session_goes_on_where_an_earlier_one_ended(toys: Toys, store: DataStore) -> None:
+async def test_new_session_continues_saved_one(toys: Toys, store: DataStore) -> None:
     session = toys.session(data_store=store)
     await session.handle(Message("first?", "ann", request_id="r1")).result()
     session.stop()
@@ -225,7 +225,7 @@ async def test_a_session_goes_on_where_an_earlier_one_ended(toys: Toys, store: D
     assert toys.reasoners["ann"].processed == 3
 
 
-async def test_saved_messages_are_loaded_without_a_session(toys: Toys, store: DataStore) -> None:
+async def test_messages_load_without_session(toys: Toys, store: DataStore) -> None:
     session = toys.session(data_store=store)
     await session.handle(Message("hello", "ann")).result()
     session.stop()
@@ -235,7 +235,7 @@ async def test_saved_messages_are_loaded_without_a_session(toys: Toys, store: Da
         assert await GroupSession.load_messages(narrowed) == [Message("hello", "ann")]
 
 
-async def test_a_store_without_a_session_has_no_messages(store: DataStore) -> None:
+async def test_empty_store_has_no_messages(store: DataStore) -> None:
     assert await GroupSession.load_messages(store) is None
 
 

@@ -14,7 +14,7 @@ from genie_core.reasoner import Decision, GroupReasoner, GroupReasonerFactory, R
 FILE = Attachment(path="/tmp/doc.pdf", name="Document", media_type="application/pdf")
 
 
-def test_only_content_and_sender_of_a_message_are_required() -> None:
+def test_message_needs_content_and_sender() -> None:
     message = Message(content="hello", sender="ann")
     assert (message.receiver, message.threads, message.attachments, message.request_id) == (
         *(None, [], [], None),
@@ -33,7 +33,7 @@ def test_a_message_comes_back_from_a_dictionary(value: Message) -> None:
     assert Message.deserialize(json.loads(json.dumps(asdict(value)))) == value
 
 
-def test_threads_and_attachments_come_back_from_dictionaries() -> None:
+def test_threads_and_attachments_round_trip() -> None:
     thread = Thread(id="t", messages=[Message("x", "y")])
     assert Thread.deserialize(asdict(thread)) == thread
     assert Attachment.deserialize(asdict(FILE)) == FILE
@@ -47,7 +47,7 @@ async def test_an_attachment_reads_its_file(tmp_path: Path) -> None:
     assert await attachment.bytes() == b"\x00tea"
 
 
-def test_a_missing_file_is_a_file_not_found_error(tmp_path: Path) -> None:
+def test_missing_file_raises_not_found(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         _ = Attachment(str(tmp_path / "gone"), "Gone", "text/plain").bytes()
 
@@ -62,7 +62,7 @@ def test_values_have_the_documented_defaults() -> None:
     assert [each.value for each in Decision] == ["ignore", "delegate"]
 
 
-def test_values_are_read_by_asdict_and_changed_by_replace() -> None:
+def test_replace_changes_frozen_values() -> None:
     message = Message("hello", "ann")
     message.receiver = "ben"
     assert asdict(message)["receiver"] == "ben"
@@ -118,13 +118,13 @@ async def test_another_store_reads_what_was_saved(tmp_path: Path) -> None:
         assert await second.load("key") == {"n": 1}
 
 
-async def test_plain_json_that_another_program_wrote_is_loaded(store: DataStore) -> None:
+async def test_foreign_plain_json_is_loaded(store: DataStore) -> None:
     store.root_path.mkdir(parents=True)
     (store.root_path / "key.json").write_text('{\n  "n": 1\n}')
     assert await store.load("key") == {"n": 1}
 
 
-def test_a_reasoner_factory_passes_secrets_owner_and_more() -> None:
+def test_reasoner_factory_passes_arguments() -> None:
     given: list[object] = []
 
     class Silent(GroupReasoner):

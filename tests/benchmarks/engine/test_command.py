@@ -50,7 +50,7 @@ def test_an_engine_that_is_not_there_is_told(
 @pytest.mark.parametrize(
     "wrong", [["--messages", "0"], ["--repeat", "-1"], ["--folder", "/nowhere"]]
 )
-def test_arguments_that_make_no_sense_are_refused(
+def test_senseless_arguments_are_refused(
     wrong: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):

@@ -25,7 +25,7 @@ def test_there_is_no_percentile_of_nothing() -> None:
 
 
 @given(st.lists(st.floats(allow_nan=False), min_size=1), st.floats(0, 100))
-def test_so_many_values_do_not_exceed_a_percentile(values: list[float], percent: float) -> None:
+def test_percentile_covers_enough_values(values: list[float], percent: float) -> None:
     found = percentile(values, percent)
     assert found in values
     assert sum(value <= found for value in values) * 100 >= percent * len(values) - 1e-9
@@ -36,7 +36,7 @@ def test_tenths() -> None:
     assert last_tenth(HUNDRED) == HUNDRED[90:]
 
 
-def test_a_tenth_of_little_is_one_value_and_of_nothing_none() -> None:
+def test_tenth_of_few_is_one_of_none_none() -> None:
     assert first_tenth([1, 2, 3]) == [1]
     assert last_tenth([1, 2, 3]) == [3]
     assert first_tenth([]) == last_tenth([]) == []

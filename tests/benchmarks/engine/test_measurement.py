@@ -20,7 +20,7 @@ def test_what_follows() -> None:
     assert RUN.memory == 20_000_000
 
 
-def test_what_the_system_does_not_count_is_missing() -> None:
+def test_uncounted_value_is_missing() -> None:
     unknown = dataclasses.replace(RUN, written=None, memory_peak=None)
     assert unknown.written_each is None
     assert unknown.memory is None

@@ -44,7 +44,7 @@ def test_several_runs_show_as_their_median() -> None:
     assert printed(runs)["messages/s"] == ["500"]
 
 
-def test_what_was_stopped_by_the_time_limit_is_named() -> None:
+def test_run_cut_by_time_limit_is_named() -> None:
     assert list(unfinished([DONE])) == []
     (line,) = unfinished([RUN])
     assert "800 of 1,000" in line

@@ -11,9 +11,7 @@ from benchmarks.room.plan import BROADCAST, ROOM
 SMALL = ["--quick", "--clients", "5", "--messages", "20", "--only", ROOM]
 
 
-def test_measures_and_prints_a_table_and_how_to_get_it_again(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_prints_table_and_its_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*SMALL, "--folder", str(tmp_path)]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "burst: deliveries/s" in said
@@ -56,7 +54,7 @@ def test_a_server_that_is_not_there_is_told(
 @pytest.mark.parametrize(
     "wrong", [["--messages", "0"], ["--repeat", "-1"], ["--folder", "/nowhere"], ["--clients", "3"]]
 )
-def test_arguments_that_make_no_sense_are_refused(
+def test_senseless_arguments_are_refused(
     wrong: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):

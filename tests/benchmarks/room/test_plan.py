@@ -18,7 +18,7 @@ def test_only_group_terminal_is_not_encrypted(subject: str, encrypted: bool) -> 
     assert dataclasses.replace(PLAN, subject=subject).is_encrypted() is encrypted
 
 
-def test_a_note_is_a_message_of_the_same_length_whatever_it_says() -> None:
+def test_notes_keep_one_message_length() -> None:
     for note in (Note(0, -1, 5), Note(3, 599, 123_456_789_012_345)):
         assert Note.read(note.text()) == note
         assert len(note.text()) == TEXT_CHARS

@@ -17,11 +17,11 @@ def test_one_that_comes_twice_is_a_fault() -> None:
     assert Report.of([heard([0, 1, 2, 2, 3])]).faults == 1
 
 
-def test_one_senders_messages_in_disorder_are_a_fault() -> None:
+def test_reordered_sender_is_fault() -> None:
     assert Report.of([heard([2, 0, 1, 3])]).faults == 1
 
 
-def test_two_senders_messages_may_come_in_different_orders_but_it_shows() -> None:
+def test_two_senders_may_differ_in_order() -> None:
     report = Report.of([heard([0, 1, 2, 3]), heard([1, 0, 2, 3])])
     assert report.faults == 0
     assert len(report.orders) == 2
@@ -31,7 +31,7 @@ def test_nothing_heard_is_nothing_delivered() -> None:
     assert Report.of([[], []]).delivered == 0
 
 
-def test_the_reports_of_all_processes_make_one_measurement() -> None:
+def test_process_reports_are_merged() -> None:
     reports = [Report.of([heard([0, 1, 2, 3])]), Report.of([heard([0, 1, 2, 3], late=7000)])]
     run = Measurement.of(PLAN, reports, cpu=0.4)
     assert run.is_complete

@@ -38,7 +38,7 @@ def test_alone_there_is_nothing_to_compare_with() -> None:
     assert printed([RUN])["burst: deliveries/s"] == ["4"]
 
 
-def test_what_the_system_does_not_count_is_a_dash() -> None:
+def test_uncounted_value_is_dash() -> None:
     assert printed([variant(cpu=None)])["burst: server's CPU"] == ["–"]
 
 
@@ -47,7 +47,7 @@ def test_several_runs_show_as_their_median() -> None:
     assert printed(runs)["burst: p99"] == ["2.0 ms"]
 
 
-def test_the_stalled_client_shows_in_the_others_latency() -> None:
+def test_stalled_client_shows_in_p99() -> None:
     assert printed([RUN, variant(stalled=True, p99=0.010)])[
         "burst, one stalled: p99 ÷ without"
     ] == ["1.25"]

@@ -11,7 +11,7 @@ from benchmarks.sessions.command import main
 SMALL = ["--quick", "--sizes", "500", "--sessions", "3", "--each", "50", "--seconds", "0.05"]
 
 
-def test_measures_and_prints_tables_and_how_to_get_them_again(
+def test_prints_tables_and_their_command(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([*SMALL, "--only", "append", "search", "--folder", str(tmp_path)]) == 0
@@ -46,7 +46,7 @@ def test_a_run_that_fails_is_told(
     "wrong",
     [["--sizes", "0"], ["--repeat", "-1"], ["--folder", "/nowhere"], ["--seconds", "for ever"]],
 )
-def test_arguments_that_make_no_sense_are_refused(
+def test_senseless_arguments_are_refused(
     wrong: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):

@@ -12,7 +12,7 @@ from genie_core.room.protocol.events import (
 
 
 @pytest.mark.parametrize("length", [10, 500])
-def test_a_conversation_is_a_room_with_so_many_events(tmp_path: Path, length: int) -> None:
+def test_conversation_has_given_length(tmp_path: Path, length: int) -> None:
     saved = save_room(tmp_path, "Garden", length)
     with saved.reader() as reader:
         assert reader.problems == []
@@ -21,7 +21,7 @@ def test_a_conversation_is_a_room_with_so_many_events(tmp_path: Path, length: in
     assert last.said.text == LAST_WORD
 
 
-def test_people_talk_and_agents_answer_now_and_then() -> None:
+def test_people_talk_and_agents_answer() -> None:
     events = list(conversation(2_000))
     counts = {
         kind: sum(isinstance(event.body, kind) for event in events)

@@ -29,14 +29,14 @@ def screen(size: int, seconds: float, memory: float | None) -> Measurement:
     return Measurement("open", SCREEN, WITH_INDEX, size, figures)
 
 
-def test_more_appends_are_better_and_several_runs_are_their_median() -> None:
+def test_several_runs_show_median() -> None:
     runs = [append(LOG, rate) for rate in (100.0, 200.0, 9_000.0)]
     rows = printed([*runs, append(SQLITE, 400.0)])
     assert rows["one by one"] == ["200/s", "400/s", "0.50×"]
     assert rows["4 writers"] == ["–", "–", "–"]
 
 
-def test_what_the_system_does_not_count_is_a_dash() -> None:
+def test_uncounted_value_is_dash() -> None:
     row = printed([screen(1_000, 0.5, None)])["1,000"]
     assert row[0] in {"with index", "without index"}
     assert "–" in row

@@ -28,7 +28,7 @@ async def test_the_answer_reaches_whoever_waits() -> None:
     assert approval.resolved_at is not None
 
 
-async def test_a_denial_carries_its_reason_and_is_false() -> None:
+async def test_denial_has_reason_and_is_false() -> None:
     approval = request()
     approval.deny("too risky")
     verdict = await approval.verdict()
@@ -42,7 +42,7 @@ async def test_an_approval_may_carry_other_arguments() -> None:
     assert await approval.verdict() == Verdict(approved=True, arguments={"a": 2})
 
 
-async def test_an_answer_is_a_plain_bool_and_all_of_it_comes_from_a_second_call() -> None:
+async def test_approved_is_bool_verdict_has_rest() -> None:
     approval, other = request(), request()
     approval.approve(arguments={"a": 2}, by="alice")
     other.deny("too risky", by="bob")
@@ -56,7 +56,7 @@ async def test_an_answer_is_a_plain_bool_and_all_of_it_comes_from_a_second_call(
     assert given.at >= approval.requested_at
 
 
-async def test_the_callback_of_the_engine_gives_a_plain_bool() -> None:
+async def test_engine_callback_returns_bool() -> None:
     queue: asyncio.Queue[Approval] = asyncio.Queue()
     context = ApprovalContext(queue)
     callback = context.approval_callback("system")
@@ -67,7 +67,7 @@ async def test_the_callback_of_the_engine_gives_a_plain_bool() -> None:
     assert await ApprovalContext(queue, auto_approve=True).approval_callback("s")("f", {}) is True
 
 
-async def test_arguments_that_are_no_dictionary_are_refused_before_they_are_shown() -> None:
+async def test_non_dict_arguments_are_refused() -> None:
     queue: asyncio.Queue[Approval] = asyncio.Queue()
     callback: Any = ApprovalContext(queue).approval_callback("system")
     with pytest.raises(InvalidSetting, match="tool_args must be a dict, not 'no dictionary'"):
@@ -75,7 +75,7 @@ async def test_arguments_that_are_no_dictionary_are_refused_before_they_are_show
     assert queue.empty()
 
 
-async def test_a_callback_of_a_program_answers_as_it_likes() -> None:
+async def test_callback_returns_bool_or_verdict() -> None:
     edited = Verdict(approved=True, arguments={"a": 1})
     for answer, whole in ((True, Verdict(approved=True)), (False, Verdict(approved=False))):
         assert await ask_about(AsyncMock(return_value=answer), "f", {}) == whole
@@ -91,7 +91,7 @@ async def test_the_first_answer_counts() -> None:
     assert approval.by == "alice"
 
 
-async def test_one_of_many_threads_wins_and_wakes_the_loop() -> None:
+async def test_one_thread_wins_and_wakes_loop() -> None:
     for _ in range(20):
         approval = request()
         barrier = Barrier(4)
@@ -132,7 +132,7 @@ class Crossroads(asyncio.Future[bool]):
         return found
 
 
-async def test_two_threads_that_answer_at_the_same_moment_do_not_both_win() -> None:
+async def test_simultaneous_answers_let_one_win() -> None:
     approval = Approval("system", "f", (), {}, Crossroads())
     async with asyncio.timeout(scaled(60)):
         wins = await asyncio.gather(
@@ -143,7 +143,7 @@ async def test_two_threads_that_answer_at_the_same_moment_do_not_both_win() -> N
     assert wins[0] is verdict.approved
 
 
-async def test_cancelling_the_wait_leaves_the_request_open() -> None:
+async def test_cancelled_wait_keeps_request_open() -> None:
     approval = request()
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(approval.approved(), 0.01)
@@ -153,14 +153,14 @@ async def test_cancelling_the_wait_leaves_the_request_open() -> None:
 
 
 @pytest.mark.parametrize("answer", [True, False])
-async def test_a_future_of_the_contract_is_given_a_bool(answer: bool) -> None:
+async def test_contract_future_gets_bool(answer: bool) -> None:
     ftr: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
     approval = Approval("system", "add", (1,), {}, ftr)
     assert approval.approve() if answer else approval.deny("no")
     assert await ftr is answer
 
 
-async def test_a_future_resolved_from_outside_is_an_answer() -> None:
+async def test_outside_result_is_answer() -> None:
     approval = request()
     approval.ftr.set_result(True)
     assert not approval.deny()
@@ -168,7 +168,7 @@ async def test_a_future_resolved_from_outside_is_an_answer() -> None:
     assert approval.resolved_at is not None
 
 
-async def test_who_follows_the_future_finds_the_verdict() -> None:
+async def test_future_callback_finds_verdict() -> None:
     approval = request()
     seen: list[Verdict | None] = []
     approval.ftr.add_done_callback(lambda _: seen.append(approval.answer))
@@ -177,7 +177,7 @@ async def test_who_follows_the_future_finds_the_verdict() -> None:
     assert seen == [Verdict(approved=True)]
 
 
-async def test_a_future_that_is_cancelled_or_fails_is_a_denial_with_its_reason() -> None:
+async def test_cancelled_future_is_denial() -> None:
     withdrawn, failed = request(), request()
     withdrawn.ftr.cancel()
     failed.ftr.set_exception(ConnectionError("the terminal is gone"))
@@ -187,7 +187,7 @@ async def test_a_future_that_is_cancelled_or_fails_is_a_denial_with_its_reason()
         assert reason in (verdict.reason or "")
 
 
-async def test_several_may_wait_and_one_of_them_may_leave() -> None:
+async def test_one_of_several_waiters_may_leave() -> None:
     approval = request()
     waiting = [asyncio.create_task(approval.verdict()) for _ in range(3)]
     await asyncio.sleep(0)
@@ -200,7 +200,7 @@ async def test_several_may_wait_and_one_of_them_may_leave() -> None:
     assert await approval.verdict() is answers[1]
 
 
-def test_nothing_is_answered_on_a_loop_that_is_closed() -> None:
+def test_closed_loop_accepts_no_answer() -> None:
     async def ask() -> Approval:
         return request()
 
@@ -209,7 +209,7 @@ def test_nothing_is_answered_on_a_loop_that_is_closed() -> None:
     assert approval.answer is None
 
 
-async def test_of_an_answer_from_a_thread_and_one_through_the_future_one_counts() -> None:
+async def test_thread_or_future_answer_counts() -> None:
     for _ in range(200):
         approval = request()
         outcome: list[bool] = []
@@ -236,7 +236,7 @@ async def test_a_call_is_written_like_python() -> None:
     assert str(Approval("system", "f", ("x",), {"n": 1})) == "[sender=\"system\"] f('x', n=1)"
 
 
-async def test_a_context_queues_requests_and_hands_back_the_answer() -> None:
+async def test_context_queues_and_returns_answer() -> None:
     queue: asyncio.Queue[Approval] = asyncio.Queue()
     callback = ApprovalContext(queue).approval_callback("search:0a")
     asked = asyncio.ensure_future(ask_about(callback, "find", {"q": "x"}))
@@ -256,7 +256,7 @@ async def test_an_auto_approving_context_asks_nobody() -> None:
     assert queue.empty()
 
 
-async def test_a_call_knows_the_request_that_allowed_it() -> None:
+async def test_call_knows_its_approval_id() -> None:
     queue: asyncio.Queue[Approval] = asyncio.Queue()
 
     async def call(context: ApprovalContext) -> str:
@@ -272,7 +272,7 @@ async def test_a_call_knows_the_request_that_allowed_it() -> None:
     assert not await call(ApprovalContext(queue, auto_approve=True))
 
 
-async def test_a_request_whose_asker_is_cancelled_is_withdrawn() -> None:
+async def test_cancelled_asker_withdraws_request() -> None:
     queue: asyncio.Queue[Approval] = asyncio.Queue()
     asking = asyncio.create_task(ApprovalContext(queue).approval("search:0a", "f", {}))
     approval = await queue.get()
@@ -283,7 +283,7 @@ async def test_a_request_whose_asker_is_cancelled_is_withdrawn() -> None:
     assert (await approval.verdict()).reason == "the request was withdrawn"
 
 
-async def test_the_arguments_of_a_callback_have_the_contracts_names() -> None:
+async def test_callback_follows_contract_names() -> None:
     context = ApprovalContext(queue=asyncio.Queue(), auto_approve=True)
     callback: Any = context.approval_callback(sender="system")  # whose type has no names
     assert await callback(tool_name="f", tool_args={})

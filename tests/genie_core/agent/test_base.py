@@ -22,7 +22,7 @@ class Minimal(Agent):
         return f"{input.query} {bool(await callback('f', {}))}"
 
 
-async def test_an_agent_that_cannot_stream_need_not_know_of_streaming() -> None:
+async def test_non_streaming_agent_emits_nothing() -> None:
     pieces: list[str] = []
     callback = ApprovalContext(queue=Nobody(), auto_approve=True).approval_callback("system")
     answer = await Minimal().run_streaming(AgentInput("q"), callback, pieces.append)
@@ -35,13 +35,13 @@ class Nobody:
 
 
 @pytest.mark.parametrize("missing", ["get_serialized", "set_serialized", "mcp", "run"])
-def test_an_agent_must_say_how_it_runs_and_how_it_is_kept(missing: str) -> None:
+def test_missing_method_is_refused(missing: str) -> None:
     members = {name: value for name, value in vars(Minimal).items() if name != missing}
     with pytest.raises(TypeError, match=missing):
         type("Partial", (Agent,), members)()
 
 
-def test_an_input_is_a_query_with_nothing_else_unless_given() -> None:
+def test_input_defaults_to_query_alone() -> None:
     file = Attachment("/tmp/a.txt", "a.txt", "text/plain")
     assert AgentInput("q") == AgentInput("q", [], None)
     assert AgentInput("q", [file], "short").attachments == [file]
@@ -54,6 +54,6 @@ def test_an_info_needs_a_name_and_a_description() -> None:
     assert AgentInfo("search", "finds", "mag", 300.0).idle_timeout == 300
 
 
-def test_an_agent_that_tells_what_is_new_need_not_tell_its_whole_state() -> None:
+def test_new_messages_replace_whole_state() -> None:
     members = {name: value for name, value in vars(Minimal).items() if name != "get_serialized"}
     type("Newer", (Agent,), {**members, "get_new_messages": lambda _self: []})()

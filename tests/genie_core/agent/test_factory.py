@@ -33,7 +33,7 @@ def test_a_lone_agent_gets_the_owners_secrets() -> None:
     assert seen == [{"KEY": "alice"}, {}]
 
 
-def test_a_coordinator_gets_tools_and_the_other_agents() -> None:
+def test_coordinator_gets_tools_and_agents() -> None:
     seen: dict[str, Any] = {}
 
     def create(secrets: Any, extra_tools: Any, agent_infos: Any) -> Agent:
@@ -56,11 +56,11 @@ def test_a_coordinator_gets_tools_and_the_other_agents() -> None:
     "function",
     [lone, partial(lambda extra, secrets: ScriptedAgent(), 1), lambda secrets, model="m": lone({})],
 )
-def test_anything_content_with_the_secrets_is_a_lone_agents_factory(function: Any) -> None:
+def test_secrets_only_callable_is_factory(function: Any) -> None:
     assert isinstance(AgentFactory(function).create_agent("system", "alice"), ScriptedAgent)
 
 
-def test_a_coordinators_factory_may_have_defaults() -> None:
+def test_coordinator_factory_has_defaults() -> None:
     def create(
         _secrets: Any, extra_tools: Any = None, agent_infos: list[AgentInfo] | None = None
     ) -> Agent:
@@ -71,7 +71,7 @@ def test_a_coordinators_factory_may_have_defaults() -> None:
     AgentFactory(create).create_system_agent("alice", {})
 
 
-def test_a_coroutine_function_is_refused_when_registered() -> None:
+def test_coroutine_function_is_refused() -> None:
     async def create(_secrets: dict[str, str]) -> Agent:
         return ScriptedAgent()
 
@@ -80,7 +80,7 @@ def test_a_coroutine_function_is_refused_when_registered() -> None:
         AgentFactory(bad)
 
 
-def test_a_function_of_another_shape_is_refused_when_registered() -> None:
+def test_misshapen_function_is_refused() -> None:
     bad: Any = lambda one, two: lone({})  # noqa: E731 - a function that is wrong on purpose
     with pytest.raises(InvalidFactory, match="secrets"):
         AgentFactory(bad)
@@ -88,7 +88,7 @@ def test_a_function_of_another_shape_is_refused_when_registered() -> None:
         AgentFactory(lone).add_agent_factory_fn(bad, AgentInfo("x", "y"))
 
 
-def test_the_system_agent_has_a_description_and_ten_minutes() -> None:
+def test_system_agent_has_default_info() -> None:
     info = AgentFactory(lone).system_agent_info()
     assert (info.name, info.idle_timeout) == ("system", 600)
     own = AgentInfo("genie", "grants", idle_timeout=1.0)
@@ -105,12 +105,12 @@ def test_infos_can_leave_one_out() -> None:
     assert [info.name for info in factory.agent_infos(exclude="system")] == ["a", "b", "c"]
 
 
-def test_the_system_agent_is_left_out_under_either_name() -> None:
+def test_either_name_excludes_system_agent() -> None:
     factory = AgentFactory(lone, AgentInfo("genie", "grants"))
     assert factory.agent_infos(exclude="system") == factory.agent_infos(exclude="genie") == []
 
 
-def test_an_unknown_name_is_a_value_error_that_lists_the_known() -> None:
+def test_unknown_name_lists_known_names() -> None:
     factory = AgentFactory(lone)
     factory.add_agent_factory_fn(lone, AgentInfo("search", "finds"))
     with pytest.raises(UnknownAgent, match="search"):

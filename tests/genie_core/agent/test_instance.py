@@ -12,25 +12,25 @@ anything = st.one_of(st.sampled_from(ODD), st.text())
 
 
 @pytest.mark.parametrize("wanted", [None, "", " \n"])
-def test_no_id_makes_a_new_one_of_eight_hexadecimal_digits(wanted: str | None) -> None:
+def test_missing_id_becomes_eight_hex(wanted: str | None) -> None:
     one, other = Instance.of("search", wanted), Instance.of("search", wanted)
     assert re.fullmatch("[0-9a-f]{8}", one.id)
     assert one != other
 
 
-def test_a_usual_instance_is_shown_and_kept_as_it_is_written() -> None:
+def test_usual_instance_is_kept_verbatim() -> None:
     instance = Instance.of("search", "a1b2c3d4")
     assert instance.key == instance.title == "search:a1b2c3d4"
     assert Instance("Suche für alle", "a.b-C_1").title == "Suche für alle:a.b-C_1"
 
 
-def test_the_end_of_a_name_is_not_the_beginning_of_an_id() -> None:
+def test_name_end_is_not_id_start() -> None:
     pairs = [("a", "b:c"), ("a:b", "c"), ("a%3ab", "c"), ("a%3Ab", "c")]
     assert len({Instance(*pair).key for pair in pairs}) == len(pairs)
 
 
 @given(anything, anything)
-def test_a_title_is_one_short_printable_step_of_a_path(name: str, wanted: str) -> None:
+def test_title_is_short_path_step(name: str, wanted: str) -> None:
     title = Instance(name, wanted).title
     assert len(title) <= 81
     assert title.isprintable()
@@ -40,7 +40,7 @@ def test_a_title_is_one_short_printable_step_of_a_path(name: str, wanted: str) -
 
 
 @given(anything, anything, anything, anything)
-def test_no_two_instances_share_a_key_or_look_the_same(
+def test_instances_never_look_alike(
     name: str, wanted: str, other_name: str, other_wanted: str
 ) -> None:
     one, other = Instance(name, wanted), Instance(other_name, other_wanted)
@@ -48,11 +48,11 @@ def test_no_two_instances_share_a_key_or_look_the_same(
     assert (one == other) is (path_name(one.key) == path_name(other.key))
 
 
-def test_nobody_can_be_called_what_another_is_shown_as() -> None:
+def test_no_name_imitates_shown_title() -> None:
     shown = Instance("a/b", "../x").title
     name, _, wanted = shown.partition(":")
     assert Instance(name, "../x").title != shown != Instance("a/b", wanted).title
 
 
-def test_half_a_surrogate_pair_is_an_id_like_any_other() -> None:
+def test_lone_surrogate_is_valid_id() -> None:
     assert Instance("search", "\ud800").title != Instance("search", "?").title

@@ -89,7 +89,7 @@ def innermost(answer: str) -> Any:
     return value
 
 
-async def test_a_subagents_answer_names_it_and_its_instance() -> None:
+async def test_answer_names_subagent_instance() -> None:
     reply = await system(hierarchy()).submit(query("search hello"))
     answer = json.loads(reply.text)
     assert answer["subagent_name"] == "search"
@@ -98,7 +98,7 @@ async def test_a_subagents_answer_names_it_and_its_instance() -> None:
     assert int(answer["subagent_instance"], 16) >= 0
 
 
-async def test_an_instance_remembers_and_another_one_does_not_know() -> None:
+async def test_only_same_instance_remembers() -> None:
     runner = system(hierarchy())
     first = json.loads((await runner.submit(query("search one"))).text)
     instance = first["subagent_instance"]
@@ -108,7 +108,7 @@ async def test_an_instance_remembers_and_another_one_does_not_know() -> None:
     assert innermost(other.text) == "three"
 
 
-async def test_approvals_show_the_path_of_the_asking_agent() -> None:
+async def test_approvals_show_agent_path() -> None:
     queue: asyncio.Queue[Approval] = asyncio.Queue()
     runner = system(hierarchy())
     senders = []
@@ -121,7 +121,7 @@ async def test_approvals_show_the_path_of_the_asking_agent() -> None:
     assert senders == ["system", "search:1a", "search:1a/math:2b"]
 
 
-async def test_subagents_of_different_parents_share_nothing(tmp_path: Path) -> None:
+async def test_parents_share_no_subagents(tmp_path: Path) -> None:
     for life in range(2):
         store = DataStore(tmp_path)
         runner = system(hierarchy(), store)
@@ -134,7 +134,7 @@ async def test_subagents_of_different_parents_share_nothing(tmp_path: Path) -> N
         await store.aclose()
 
 
-async def test_owners_and_agents_have_state_of_their_own(tmp_path: Path) -> None:
+async def test_owners_and_agents_have_own_state(tmp_path: Path) -> None:
     store = DataStore(tmp_path)
     for owner in ("a/b", "a_b", "..", "A", "a"):
         runner = AgentRunner("system", "system", owner, hierarchy(), store)
@@ -144,7 +144,7 @@ async def test_owners_and_agents_have_state_of_their_own(tmp_path: Path) -> None
     assert not (tmp_path.parent / "system.json").exists()
 
 
-async def test_an_unknown_subagent_is_an_error_for_the_model_to_see() -> None:
+async def test_model_sees_unknown_subagent() -> None:
     caught: list[Exception] = []
 
     def create(_secrets: Any, tools: dict[str, AsyncTool], _infos: Any) -> Agent:
@@ -166,7 +166,7 @@ async def test_subagents_run_only_within_a_query() -> None:
         await system(hierarchy()).run_subagent("q", "search")
 
 
-async def test_the_text_of_a_run_is_passed_on_as_it_comes() -> None:
+async def test_text_is_streamed_in_pieces() -> None:
     async def run(_input: AgentInput, _callback: ApprovalCallback, emit: Emit) -> str:
         emit("a")
         emit("b")
@@ -212,7 +212,7 @@ class Broken(ScriptedAgent):
         (Broken, "agent"),
     ],
 )
-async def test_every_fault_names_its_stage_and_the_runner_goes_on(
+async def test_fault_names_stage_runner_survives(
     tmp_path: Path, kind: type[ScriptedAgent], stage: str
 ) -> None:
     store = DataStore(tmp_path)
@@ -230,7 +230,7 @@ async def test_every_fault_names_its_stage_and_the_runner_goes_on(
     assert (await runner.submit(query("x"))).text == "echo: x"
 
 
-async def test_an_answer_is_given_though_the_agents_state_is_no_json(tmp_path: Path) -> None:
+async def test_unserialisable_state_keeps_answer(tmp_path: Path) -> None:
     runner = system(AgentFactory(lambda _: Unsaveable()), DataStore(tmp_path))
     reply = await runner.submit(query("x"))
     assert reply.text == "echo: x"
@@ -240,7 +240,7 @@ async def test_an_answer_is_given_though_the_agents_state_is_no_json(tmp_path: P
     await runner.join()
 
 
-async def test_a_cancelled_run_is_saved_as_far_as_it_came(tmp_path: Path) -> None:
+async def test_cancelled_run_saves_progress(tmp_path: Path) -> None:
     started = asyncio.Event()
 
     class Slow(ScriptedAgent):
@@ -260,7 +260,7 @@ async def test_a_cancelled_run_is_saved_as_far_as_it_came(tmp_path: Path) -> Non
     assert await store.narrowed("alice").load("system") == {"queries": ["x?"]}
 
 
-async def test_an_agent_is_put_away_when_idle_and_remembers(tmp_path: Path) -> None:
+async def test_idle_agent_closes_and_remembers(tmp_path: Path) -> None:
     agents: list[ScriptedAgent] = []
 
     def create(_secrets: dict[str, str]) -> Agent:
@@ -279,7 +279,7 @@ async def test_an_agent_is_put_away_when_idle_and_remembers(tmp_path: Path) -> N
     assert agents[1].queries == ["one", "two"]
 
 
-async def test_a_run_left_behind_does_not_write_over_its_successors_memory(
+async def test_abandoned_run_keeps_newer_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("genie_core.runtime.actor.CANCEL_GRACE", 0.02)
@@ -308,7 +308,7 @@ async def test_a_run_left_behind_does_not_write_over_its_successors_memory(
     assert await store.narrowed("alice").load("system") == {"queries": ["next"]}
 
 
-async def test_subagents_that_are_put_away_and_saved_are_let_go(tmp_path: Path) -> None:
+async def test_saved_idle_subagents_are_released(tmp_path: Path) -> None:
     factory = hierarchy(idle_timeout=0.01)
     store = DataStore(tmp_path)
     runner = system(factory, store)
@@ -326,7 +326,7 @@ async def test_subagents_that_are_put_away_and_saved_are_let_go(tmp_path: Path) 
     await runner.join()
 
 
-async def test_without_a_store_subagents_are_kept_for_their_memory() -> None:
+async def test_unsaved_subagents_are_kept() -> None:
     runner = system(hierarchy(idle_timeout=0.01))
     first = json.loads((await runner.submit(query("search one"))).text)["subagent_instance"]
     async with asyncio.timeout(scaled(60)):
@@ -336,7 +336,7 @@ async def test_without_a_store_subagents_are_kept_for_their_memory() -> None:
     assert innermost((await runner.submit(query(f"search:{first} three"))).text) == "one,three"
 
 
-async def test_a_runner_alone_yields_requests_for_approval_and_then_the_answer() -> None:
+async def test_run_yields_approvals_then_answer() -> None:
     async def run(input: AgentInput, ask: ApprovalCallback, _emit: Emit) -> str:  # noqa: A002 - as in Agent.run
         first = await ask("first", {"a": 1})
         second = await ask("second", {})
@@ -357,7 +357,7 @@ async def test_a_runner_alone_yields_requests_for_approval_and_then_the_answer()
     await runner.join()
 
 
-async def test_a_runner_is_invoked_with_a_context_of_its_callers() -> None:
+async def test_invoke_uses_callers_context() -> None:
     async def run(input: AgentInput, ask: ApprovalCallback, _emit: Emit) -> str:  # noqa: A002 - as in Agent.run
         return f"{input.query}: {await ask('tool', {'a': 1})}"
 
@@ -378,7 +378,7 @@ async def test_a_runner_is_invoked_with_a_context_of_its_callers() -> None:
     await runner.join()
 
 
-async def test_an_invoked_run_ends_when_its_future_is_cancelled_and_may_fail() -> None:
+async def test_cancelled_future_ends_invoked_run() -> None:
     ended = asyncio.Event()
 
     async def run(input: AgentInput, ask: ApprovalCallback, _emit: Emit) -> str:  # noqa: A002 - as in Agent.run
@@ -403,7 +403,7 @@ async def test_an_invoked_run_ends_when_its_future_is_cancelled_and_may_fail() -
     await runner.join()
 
 
-async def test_a_runner_alone_raises_what_its_agent_raises() -> None:
+async def test_run_raises_agent_error() -> None:
     runner = system(AgentFactory(lambda _: Broken()))
     with pytest.raises(StageFailed, match="out of ideas"):
         await anext(runner.run(AgentInput("q")))
@@ -437,7 +437,7 @@ def schema_of_openai_agents(tool: AsyncTool) -> tuple[str, str | None, dict[str,
 
 
 @pytest.mark.parametrize("schema_of", [schema_of_pydantic_ai, schema_of_openai_agents])
-def test_any_framework_can_make_a_tool_of_run_subagent(schema_of: Any) -> None:
+def test_run_subagent_has_tool_schema(schema_of: Any) -> None:
     name, description, schema = schema_of(system(hierarchy()).run_subagent)
     assert name == "run_subagent"
     assert description.startswith("Put a query to another agent")
@@ -452,7 +452,7 @@ def test_any_framework_can_make_a_tool_of_run_subagent(schema_of: Any) -> None:
 
 
 @pytest.mark.parametrize("schema_of", [schema_of_pydantic_ai, schema_of_openai_agents])
-def test_any_framework_can_make_a_tool_of_get_group_chat_messages(schema_of: Any) -> None:
+def test_group_chat_has_tool_schema(schema_of: Any) -> None:
     session = GroupSession("s", reasoner_factory(), agent_factory())
     name, description, schema = schema_of(session.get_group_chat_messages)
     assert name == "get_group_chat_messages"
@@ -461,7 +461,7 @@ def test_any_framework_can_make_a_tool_of_get_group_chat_messages(schema_of: Any
 
 
 @pytest.mark.parametrize("stored", [True, False])
-async def test_an_answer_is_given_and_remembered_though_tool_servers_break_meanwhile(
+async def test_broken_tool_servers_keep_answer(
     tmp_path: Path,
     stored: bool,
 ) -> None:
@@ -532,7 +532,7 @@ class Desk:
         return input.query
 
 
-async def test_a_run_that_waits_holds_up_the_next_one_by_default() -> None:
+async def test_waiting_run_blocks_by_default() -> None:
     desk = Desk(1)
     first, second = desk.ask("approval"), desk.ask("quick")
     approval = await desk.approvals.get()
@@ -582,7 +582,7 @@ async def test_failed_answer_keeps_its_text() -> None:
 
 
 @pytest.mark.parametrize("waits_for", ["approval", "tool"])
-async def test_the_next_run_starts_beside_one_that_waits(waits_for: str) -> None:
+async def test_next_run_passes_waiting_one(waits_for: str) -> None:
     desk = Desk(3)
     first, second = desk.ask(waits_for), desk.ask("quick")
     assert (await second).text == "quick"
@@ -593,7 +593,7 @@ async def test_the_next_run_starts_beside_one_that_waits(waits_for: str) -> None
     assert (await first).text == waits_for
 
 
-async def test_the_next_run_starts_beside_one_that_takes_long(
+async def test_next_run_passes_long_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     desk = Desk(2)
@@ -611,7 +611,7 @@ async def test_the_next_run_starts_beside_one_that_takes_long(
     await first
 
 
-async def test_no_more_runs_than_the_limit_start_and_none_of_an_agent_that_cannot() -> None:
+async def test_parallel_runs_are_limited() -> None:
     desk, single = Desk(2), Desk(2, ScriptedAgent)
     held = [desk.ask("approval"), desk.ask("approval"), desk.ask("quick")]
     alone = [single.ask("approval"), single.ask("quick")]

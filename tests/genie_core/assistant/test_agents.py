@@ -18,7 +18,7 @@ TEAM = (
 SERVERS = {name: ServerSpec(name, command=name) for name in ("wiki", "tracker")}
 
 
-def test_alone_the_assistant_has_all_there_is_and_directs_nobody() -> None:
+def test_lone_assistant_has_all_tools() -> None:
     (alone,) = roles_of(AssistantConfig(), SERVERS, "ann")
     assert alone.name == "system"
     assert not alone.coordinates
@@ -44,7 +44,7 @@ def test_with_agents_it_is_told_who_they_are() -> None:
     assert [each.name for each in helper.servers] == ["wiki"]
 
 
-def test_an_own_prompt_without_a_place_for_agents_has_them_at_its_end(tmp_path: Path) -> None:
+def test_own_prompt_ends_with_agents(tmp_path: Path) -> None:
     (tmp_path / "agent").mkdir()
     (tmp_path / "agent" / "coordinator.md").write_text("You lead.", encoding="utf-8")
     coordinator, *_ = roles_of(AssistantConfig(agents=TEAM, prompts_dir=tmp_path), SERVERS, "ann")
@@ -52,7 +52,7 @@ def test_an_own_prompt_without_a_place_for_agents_has_them_at_its_end(tmp_path: 
     assert coordinator.prompt.endswith("- researcher: Looks things up.\n- helper: Helps.")
 
 
-def test_directed_agent_has_no_agents_in_its_prompt(tmp_path: Path) -> None:
+def test_directed_agent_lists_no_agents(tmp_path: Path) -> None:
     (tmp_path / "agent").mkdir()
     (tmp_path / "agent" / "poet.md").write_text("A poet of {owner}. Agents: {agents}")
     config = AssistantConfig(agents=(AgentSpec("poet", "Rhymes."),), prompts_dir=tmp_path)
@@ -61,7 +61,7 @@ def test_directed_agent_has_no_agents_in_its_prompt(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["system", "Genie", "reasoner", "a/b", "a:b", "a b", "", "x" * 41])
-def test_names_that_paths_or_costs_would_confuse_are_refused(name: str) -> None:
+def test_confusing_names_are_refused(name: str) -> None:
     spec = AgentSpec(name, "Does something.", prompt="reviewer")
     with pytest.raises(UnusableAgent):
         roles_of(AssistantConfig(agents=(spec,)), {}, "ann")
@@ -73,7 +73,7 @@ def test_two_agents_cant_have_the_same_name() -> None:
         roles_of(AssistantConfig(agents=twice), {}, "ann")
 
 
-def test_what_does_not_exist_is_named_with_what_is_near() -> None:
+def test_unknown_name_suggests_nearest() -> None:
     (tool,) = usable(AssistantConfig(tools=("calculat",)), {}).problems
     assert re.search(r"the tool 'calculat' of the assistant .*'calculate'", str(tool))
     (server,) = usable(AssistantConfig(agents=TEAM), {}).problems

@@ -68,7 +68,7 @@ async def run(agent: BudgetedAgent, owner: Owner) -> str:
     return await agent.run(AgentInput("q"), owner)
 
 
-async def test_the_owner_is_asked_before_the_budget_is_passed() -> None:
+async def test_owner_is_asked_before_excess() -> None:
     meter = BudgetMeter(Budget(money=1.0))
     agent, owner, heard = BudgetedAgent(taking(0.3), meter), Owner(True), Heard()
     with reporting_to(heard):
@@ -84,7 +84,7 @@ async def test_the_owner_is_asked_before_the_budget_is_passed() -> None:
     assert meter.allowance.money_limit == 2.0
 
 
-async def test_no_ends_the_run_with_a_line_that_says_how_to_go_on() -> None:
+async def test_refusal_ends_run_with_advice() -> None:
     meter = BudgetMeter(Budget(tokens=2500))
     agent, owner = BudgetedAgent(taking(0, tokens=1000), meter), Owner(False, False, True)
     await run(agent, owner)
@@ -98,7 +98,7 @@ async def test_no_ends_the_run_with_a_line_that_says_how_to_go_on() -> None:
     assert await run(agent, Owner()) == "done"
 
 
-async def test_what_the_log_says_counts_and_one_yes_makes_room() -> None:
+async def test_logged_spending_counts() -> None:
     meter = BudgetMeter(Budget(money=1.0))
     meter.spend(Usage("m", 9, cost=5.5))
     owner = Owner(True)
@@ -161,7 +161,7 @@ class Journalling(ScriptedAgent):
         return ["new"]
 
 
-async def test_state_and_tool_servers_are_those_of_the_agent_inside() -> None:
+async def test_inner_agent_keeps_state_and_tools() -> None:
     meter = BudgetMeter(Budget())
     inner = Journalling()
     agent = BudgetedAgent(inner, meter)
@@ -176,7 +176,7 @@ async def test_state_and_tool_servers_are_those_of_the_agent_inside() -> None:
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
-async def test_no_in_the_midst_of_a_run_ends_it_in_either_library(runtime: str) -> None:
+async def test_refusal_ends_run_in_any_library(runtime: str) -> None:
     async def look() -> str:
         """Look."""
         raise AssertionError("it must not be called")

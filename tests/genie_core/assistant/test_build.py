@@ -81,7 +81,7 @@ async def close(chat: GroupSession) -> None:
         await chat.join()
 
 
-async def test_without_settings_the_offline_helper_answers() -> None:
+async def test_offline_helper_is_default() -> None:
     assistant = build_assistant(AssistantConfig())
     assert (assistant.label, assistant.offline, assistant.notices) == ("offline helper", True, ())
     chat = session(assistant)
@@ -115,7 +115,7 @@ async def test_the_chat_is_searched_and_summarised() -> None:
     await close(chat)
 
 
-async def test_a_denial_with_its_reason_reaches_the_answer() -> None:
+async def test_denial_reason_reaches_answer() -> None:
     chat = session(build_assistant(AssistantConfig()))
     answer = await finished(chat.handle(Message("what is 12*7?", "alice")), deny="do it yourself")
     assert answer is not None
@@ -138,7 +138,7 @@ async def test_an_answer_is_streamed_while_it_is_made() -> None:
     await close(chat)
 
 
-async def test_files_of_the_workspace_are_read_after_approval(tmp_path: Path) -> None:
+async def test_approved_file_is_read(tmp_path: Path) -> None:
     (tmp_path / "notes.md").write_text("buy tea", encoding="utf-8")
     chat = session(build_assistant(AssistantConfig(workspace=tmp_path)))
     execution = chat.handle(Message("show me the file notes.md", "alice"))
@@ -148,7 +148,7 @@ async def test_files_of_the_workspace_are_read_after_approval(tmp_path: Path) ->
     await close(chat)
 
 
-async def test_everything_is_remembered_across_a_restart(tmp_path: Path) -> None:
+async def test_memory_survives_restart(tmp_path: Path) -> None:
     for question, answer in (("what is 1+1?", "1+1 = 2"), ("what is 2+2?", "2+2 = 4")):
         async with asyncio.timeout(scaled(60)), aclosing(DataStore(tmp_path)) as store:
             chat = session(build_assistant(AssistantConfig()), store)
@@ -156,7 +156,7 @@ async def test_everything_is_remembered_across_a_restart(tmp_path: Path) -> None
             await close(chat)
 
 
-async def test_a_saved_room_survives_a_change_of_template(tmp_path: Path) -> None:
+async def test_saved_room_survives_new_template(tmp_path: Path) -> None:
     for template in ("mention_only", "general_assist", "mention_only"):
         async with asyncio.timeout(scaled(60)), aclosing(DataStore(tmp_path)) as store:
             chat = session(build_assistant(AssistantConfig(template=template)), store)
@@ -176,7 +176,7 @@ async def test_mention_only_never_calls_a_model(monkeypatch: pytest.MonkeyPatch)
     await close(chat)
 
 
-def test_after_building_nothing_heavy_is_left_to_import(tmp_path: Path) -> None:
+def test_build_leaves_no_heavy_import(tmp_path: Path) -> None:
     servers = tmp_path / "mcp.json"
     servers.write_text('{"mcpServers": {"far": {"url": "http://127.0.0.1:9/mcp"}}}')
     code = (
@@ -203,13 +203,13 @@ def test_after_building_nothing_heavy_is_left_to_import(tmp_path: Path) -> None:
     assert done.returncode == 0
 
 
-def test_a_template_that_needs_a_model_is_pointed_out() -> None:
+def test_template_without_model_is_noted() -> None:
     assistant = build_assistant(AssistantConfig(template="fact_check"))
     (notice,) = assistant.notices
     assert "fact_check" in notice
 
 
-def test_any_model_string_is_built_without_a_request(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_model_is_built_without_request(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "not-a-key")
     assistant = build_assistant(AssistantConfig(model="anthropic:claude-sonnet-4-5"))
     assert assistant.label == "anthropic:claude-sonnet-4-5"
@@ -245,7 +245,7 @@ def test_a_provider_that_refuses_is_one_line(
     assert "\n" not in str(refused.value)
 
 
-async def test_the_offline_helper_takes_up_only_what_it_has_tools_for() -> None:
+async def test_offline_helper_needs_tools() -> None:
     chat = session(build_assistant(AssistantConfig(tools=("current_time",))))
     assert await finished(chat.handle(Message("what is 12*7?", "alice"))) is None
     await close(chat)

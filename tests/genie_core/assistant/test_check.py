@@ -44,7 +44,7 @@ def test_good_settings_pass(tmp_path: Path) -> None:
     check_config(config, {"OPENAI_API_KEY": "key"})
 
 
-def test_the_models_of_reasoner_and_agents_are_looked_at_too() -> None:
+def test_reasoner_and_agents_are_checked() -> None:
     with pytest.raises(MissingVariable, match="ANTHROPIC_API_KEY"):
         check_config(AssistantConfig("openai:g", reasoner=ModelChoice("anthropic:c")), KEY)
     coder = AgentSpec("general", "codes", model=ModelChoice("opnai:g"))
@@ -58,7 +58,7 @@ def test_a_missing_key_says_how_to_store_it() -> None:
         check_choice(ModelChoice("openai:g"), {})
 
 
-def test_a_runtime_that_cannot_ask_a_model_is_named_wherever_it_is_set() -> None:
+def test_unfit_runtime_is_named() -> None:
     keys = {"ANTHROPIC_API_KEY": "key"}
     for config in (
         AssistantConfig("anthropic:c", runtime="openai-agents"),
@@ -70,7 +70,7 @@ def test_a_runtime_that_cannot_ask_a_model_is_named_wherever_it_is_set() -> None
     check_config(AssistantConfig(runtime="openai-agents"), {})
 
 
-def test_an_agents_prompt_must_be_there_and_have_known_placeholders(tmp_path: Path) -> None:
+def test_agent_prompt_is_checked(tmp_path: Path) -> None:
     with pytest.raises(UnknownTemplate, match="agent template is called 'poet'"):
         check_config(AssistantConfig(agents=(AgentSpec("poet", "writes"),)), {})
     (tmp_path / "agent").mkdir()
@@ -94,20 +94,20 @@ def test_an_agents_prompt_must_be_there_and_have_known_placeholders(tmp_path: Pa
         ("https://host/v1?key=secret", "store a key as a secret"),
     ],
 )
-def test_what_is_no_address_is_said_without_credentials(address: str, why: str) -> None:
+def test_wrong_address_hides_credentials(address: str, why: str) -> None:
     with pytest.raises(WrongAddress, match=why) as wrong:
         check_choice(ModelChoice("m", address), {})
     assert "secret@" not in str(wrong.value)
     assert "=secret" not in str(wrong.value)
 
 
-def test_an_address_needs_a_model_but_neither_provider_nor_key() -> None:
+def test_address_needs_only_model() -> None:
     with pytest.raises(WrongAddress, match="it needs a model"):
         check_choice(ModelChoice("", "http://127.0.0.1:1234/v1"), {})
     check_choice(ModelChoice("qwen3:8b", "http://127.0.0.1:1234/v1"), {}, "openai-agents")
 
 
-def test_the_name_of_a_key_is_checked_and_a_key_in_its_place_is_not_repeated() -> None:
+def test_key_name_is_checked_key_is_hidden() -> None:
     address = "http://127.0.0.1:1/v1"
     check_choice(ModelChoice("m", address, "MY_KEY"), {"MY_KEY": "x"})
     with pytest.raises(MissingVariable, match="MY_KEY"):

@@ -19,7 +19,7 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
 
 
-def test_it_shows_who_there_is_and_on_what_they_run() -> None:
+def test_agents_show_model_and_runtime() -> None:
     config = AssistantConfig(model="openai:big", runtime="openai-agents", agents=(CODER,))
     controls = build_assistant(config, owner="ann").controls
     assert [(each.name, each.model, each.runtime) for each in controls.agents] == [
@@ -32,7 +32,7 @@ def test_it_shows_who_there_is_and_on_what_they_run() -> None:
     assert [each.name for each in controls.agents] == ["system"]
 
 
-def test_tools_are_shown_with_what_the_rules_say_of_them() -> None:
+def test_tools_show_rule_effect() -> None:
     rules = (Rule("deny", "calculate", "coder"),)
     assistant = build_assistant(AssistantConfig(agents=(CODER,), rules=rules), owner="ann")
     told = {(each.agent, each.name): each for each in assistant.controls.tools}
@@ -44,7 +44,7 @@ def test_tools_are_shown_with_what_the_rules_say_of_them() -> None:
     assert ("coder", "fetch_url") not in told
 
 
-def test_a_risk_is_known_only_of_tools_that_an_agent_has() -> None:
+def test_risk_is_known_for_own_tools() -> None:
     assistant = build_assistant(AssistantConfig(agents=(CODER,)))
 
     def with_policy(agent: str, tool: str) -> tuple[str, str]:
@@ -80,7 +80,7 @@ class Stored(SecretsProvider):
         return dict(self.values)
 
 
-async def test_a_secret_that_was_stored_meanwhile_is_found() -> None:
+async def test_newly_stored_secret_is_found() -> None:
     stored = Stored()
     controls = build_assistant(AssistantConfig(), stored, "ann").controls
     with pytest.raises(MissingVariable):
@@ -103,7 +103,7 @@ def test_what_has_no_effect_is_told_once() -> None:
     assert "openai-agents" in runtime
 
 
-async def test_it_names_the_files_that_its_agent_may_read(tmp_path: Path) -> None:
+async def test_readable_files_are_listed(tmp_path: Path) -> None:
     for name in ("src/app.py", "out/a.log", ".hidden", "server.key", "denied.txt", "é \n.txt"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("x")

@@ -22,7 +22,7 @@ def test_what_keeps_nothing_is_no_keyring(
     assert system_keyring() is None
 
 
-def test_several_that_keep_nothing_are_none_either(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chain_of_empty_backends_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ChainerBackend, "backends", _made(fail.Keyring))
     monkeypatch.setattr(keyring, "get_keyring", ChainerBackend)
     assert system_keyring() is None
@@ -34,7 +34,7 @@ def test_any_other_backend_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     assert system_keyring() is backend
 
 
-def test_a_keyring_that_breaks_when_it_is_opened_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failing_keyring_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken() -> object:
         raise ImportError("no dbus")
 

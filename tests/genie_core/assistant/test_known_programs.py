@@ -19,7 +19,7 @@ from genie_core.assistant.servers.errors import MissingValue
 from genie_core.assistant.usable import usable
 
 
-def test_the_known_programs_have_what_a_person_needs() -> None:
+def test_known_programs_have_instructions() -> None:
     assert {each.name for each in KNOWN_PROGRAMS} == {
         "claude",
         "codex",
@@ -49,7 +49,7 @@ def test_installed_programs_are_those_on_path(tmp_path: Path) -> None:
     assert [each.name for each in installed_programs(str(tmp_path))] == ["goose"]
 
 
-def test_a_program_that_is_not_there_is_a_fault_before_anything_starts() -> None:
+def test_missing_program_is_found_early() -> None:
     spec = AgentSpec("coder", "Codes.", command=("no-such-agent",))
     gone = AgentSpec("", "", command=("codex-acp-gone", ""))
     [found] = faults(AssistantConfig(program=gone), {})
@@ -70,14 +70,14 @@ MINE = AgentSpec("mine", "", command=("my-agent", "--acp"), env={"A": "${MY_KEY}
 TEAM = (MINE, AgentSpec("coder", "Codes."), AgentSpec("other", "", command=("other-agent",)))
 
 
-def test_an_entry_with_a_command_can_answer_and_is_not_directed_then() -> None:
+def test_answering_entry_is_not_directed() -> None:
     chosen = with_program(AssistantConfig(agents=TEAM), " mine ")
     assert chosen.program == MINE
     assert chosen.agents == TEAM[1:]
     assert with_program(chosen, "") is chosen
 
 
-def test_a_known_program_answers_unless_an_entry_has_its_name_and_a_command() -> None:
+def test_own_entry_beats_known_program() -> None:
     known = with_program(AssistantConfig(agents=TEAM), "Codex")
     assert (known.program, known.agents) == (AgentSpec("", "", command=("codex-acp",)), TEAM)
     own = AgentSpec("codex", "", command=("/opt/codex-acp", "-c", "model=x"))
@@ -97,16 +97,14 @@ def test_a_known_program_answers_unless_an_entry_has_its_name_and_a_command() ->
         ("coder", ["[agents.coder] has no command", "in the settings: mine, other"]),
     ],
 )
-def test_an_unknown_name_is_answered_with_those_that_exist(name: str, parts: list[str]) -> None:
+def test_unknown_name_lists_existing(name: str, parts: list[str]) -> None:
     with pytest.raises(UnknownAgent) as failure:
         with_program(AssistantConfig(agents=TEAM), name)
     for part in parts:
         assert part in str(failure.value)
 
 
-def test_an_entry_that_answers_is_named_with_its_setting_and_what_its_env_needs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_answering_entry_names_its_faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     config = with_program(AssistantConfig(agents=(MINE,)), "mine")
     missing, value = faults(config, {})

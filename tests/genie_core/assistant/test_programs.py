@@ -73,7 +73,7 @@ def test_the_runtime_acp_needs_a_command() -> None:
     assert "acp needs a command" in str(found.problems[0])
 
 
-def test_a_program_has_a_prompt_and_the_tools_of_the_room() -> None:
+def test_program_has_prompt_and_room_tools() -> None:
     spec = AgentSpec("codex", "Codes.", command=("codex-acp",), emoji="🦊", idle_timeout=5)
     answering, sub = roles_of(
         AssistantConfig(program=AgentSpec("", "", command=("goose", "acp")), agents=(spec,)),
@@ -88,7 +88,7 @@ def test_a_program_has_a_prompt_and_the_tools_of_the_room() -> None:
     assert (sub.spec.description, sub.spec.emoji, sub.spec.idle_timeout) == ("Codes.", "🦊", 5)
 
 
-async def test_a_program_answers_and_the_room_is_told_so(stage: Stage) -> None:
+async def test_answering_program_is_announced(stage: Stage) -> None:
     stage.script()
     assistant = built(stage)
     assert not assistant.offline
@@ -104,16 +104,14 @@ async def test_a_program_answers_and_the_room_is_told_so(stage: Stage) -> None:
     assert "You work for ann" in first
 
 
-async def test_without_a_model_only_messages_to_the_assistant_are_answered(stage: Stage) -> None:
+async def test_no_model_answers_only_addressed(stage: Stage) -> None:
     reasoner = built(stage).reasoner_factory.create_group_reasoner("ann")
     ignored = await reasoner.run([Message("hello all", "bob")])
     asked = await reasoner.run([Message("@genie what is it?", "bob")])
     assert (ignored.decision, asked.decision) == (Decision.IGNORE, Decision.DELEGATE)
 
 
-async def test_placeholders_in_its_env_are_filled_in_from_secrets(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_env_placeholders_use_secrets(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AGENT_KEY", "key-of-the-agent")
     stage.script()
     agent = await agent_of(
@@ -166,7 +164,7 @@ async def test_writes_through_us_can_be_undone(stage: Stage, tmp_path: Path) -> 
     assert file.read_text() == "before"
 
 
-def test_the_policy_knows_what_a_program_asks_about(stage: Stage) -> None:
+def test_policy_judges_program_requests(stage: Stage) -> None:
     (stage.workspace / "a.txt").write_text("x")
     rules = (Rule("allow", tool="run_command", command="git *"), Rule("deny", path="*.lock"))
     policy = built(stage, rules=rules).policy
@@ -246,7 +244,7 @@ async def test_a_program_directs_the_team(stage: Stage, tmp_path: Path) -> None:
     assert [each["outcome"]["outcome"] for each in other.answers] == ["selected"]
 
 
-def test_reading_the_room_is_allowed_and_a_rule_can_forbid_it(stage: Stage) -> None:
+def test_rule_can_forbid_reading_room(stage: Stage) -> None:
     rules = (Rule("deny", tool="search_chat"),)
     policy = built(stage, workspace=None, rules=rules).policy
 
@@ -261,7 +259,7 @@ def test_reading_the_room_is_allowed_and_a_rule_can_forbid_it(stage: Stage) -> N
 
 
 @pytest.mark.skipif(not find_backend().name, reason="this machine has no sandbox")
-async def test_in_a_sandbox_it_sees_the_workspace_and_not_the_home(
+async def test_sandbox_hides_home(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = tmp_path / "home"
@@ -309,9 +307,7 @@ async def test_in_a_sandbox_it_sees_the_workspace_and_not_the_home(
     assert "with network" in assistant.policy.evaluate(call).effects.sandbox
 
 
-def test_without_a_sandbox_a_program_that_needs_one_does_not_start(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_required_sandbox_must_exist(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     lacking = SandboxBackend(reason="bubblewrap is not installed")
     monkeypatch.setattr(programs, "find_backend", lambda: lacking)
     with pytest.raises(UnusableAgent, match="in a sandbox, but bubblewrap is not installed"):
@@ -321,7 +317,7 @@ def test_without_a_sandbox_a_program_that_needs_one_does_not_start(
         built(stage, agents=(spec,))
 
 
-async def test_a_sandbox_that_went_away_is_said_plainly(stage: Stage) -> None:
+async def test_lost_sandbox_is_reported(stage: Stage) -> None:
     def confine(_folder: Path, _shown: Any) -> list[str]:
         raise ValueError("bubblewrap is not installed")
 
@@ -332,7 +328,7 @@ async def test_a_sandbox_that_went_away_is_said_plainly(stage: Stage) -> None:
     assert not stage.heard
 
 
-async def test_lines_of_another_library_are_kept_for_it(stage: Stage) -> None:
+async def test_other_library_lines_are_kept(stage: Stage) -> None:
     stage.script()
     agent: Any = await agent_of(built(stage))
     theirs = {"role": "user", "content": "hi"}
@@ -345,7 +341,7 @@ async def test_lines_of_another_library_are_kept_for_it(stage: Stage) -> None:
     json.dumps(line)
 
 
-def test_the_entry_that_answers_keeps_its_prompt_timeout_and_sandbox(tmp_path: Path) -> None:
+def test_answering_entry_keeps_its_options(tmp_path: Path) -> None:
     (tmp_path / "agent").mkdir()
     (tmp_path / "agent" / "brief.md").write_text("Answer {owner} in one line.")
     mine = AgentSpec(
@@ -362,7 +358,7 @@ def test_the_entry_that_answers_keeps_its_prompt_timeout_and_sandbox(tmp_path: P
     assert answering.spec.sandbox
 
 
-def test_several_announced_changes_are_shown_and_judged_file_by_file(stage: Stage) -> None:
+def test_several_changes_are_judged_each(stage: Stage) -> None:
     changes = [
         {"path": str(stage.workspace / "a.txt"), "old": "one\n", "new": "two\n"},
         {"path": "b/c.lock", "old": None, "new": "new\n"},
@@ -388,7 +384,7 @@ def test_several_announced_changes_are_shown_and_judged_file_by_file(stage: Stag
         assert (alone.effects.diff, alone.effects.anything) == ("", True)
 
 
-async def test_a_command_in_a_terminal_runs_in_the_workspace_and_ends_with_its_processes(
+async def test_terminal_runs_in_workspace(
     stage: Stage,
 ) -> None:
     (stage.workspace / "inner").mkdir()
@@ -414,9 +410,7 @@ async def test_a_command_in_a_terminal_runs_in_the_workspace_and_ends_with_its_p
 @pytest.mark.parametrize(
     "more", [{"workspace": None}, {"tools": ("read_file",)}], ids=["no folder", "no commands"]
 )
-async def test_without_the_command_tool_there_are_no_terminals(
-    stage: Stage, more: dict[str, Any]
-) -> None:
+async def test_terminal_needs_command_tool(stage: Stage, more: dict[str, Any]) -> None:
     stage.script([{"terminal/create": {"command": "ls"}}, {"say": "no"}])
     agent = await agent_of(built(stage, **more))
     async with agent.mcp():

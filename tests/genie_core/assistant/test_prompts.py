@@ -44,14 +44,14 @@ def test_braces_in_a_prompt_survive() -> None:
     assert for_owner('{owner}: {"a": {b}}', "alice") == 'alice: {"a": {b}}'
 
 
-def test_an_unknown_template_suggests_the_nearest(tmp_path: Path) -> None:
+def test_unknown_template_suggests_nearest(tmp_path: Path) -> None:
     with pytest.raises(UnknownTemplate, match="did you mean fact_check") as missing:
         load_prompt("reasoner", "factcheck", tmp_path)
     assert str(tmp_path / "reasoner") in str(missing.value)
     assert "\n" not in str(missing.value)
 
 
-def test_a_template_that_is_no_text_is_one_clear_line(tmp_path: Path) -> None:
+def test_binary_template_fails_in_one_line(tmp_path: Path) -> None:
     own(tmp_path, "reasoner", "fact_check", "")
     file = tmp_path / "reasoner" / "fact_check.md"
     file.write_bytes(b"ok\xff\xfe bad")
@@ -61,7 +61,7 @@ def test_a_template_that_is_no_text_is_one_clear_line(tmp_path: Path) -> None:
     assert "\n" not in str(failure.value)
 
 
-def test_a_folder_with_a_templates_name_is_one_too(tmp_path: Path) -> None:
+def test_folder_as_template_fails(tmp_path: Path) -> None:
     (tmp_path / "reasoner" / "pirate.md").mkdir(parents=True)
     with pytest.raises(AssistantError, match="Is a directory"):
         load_prompt("reasoner", "pirate", tmp_path)
@@ -73,9 +73,7 @@ def test_a_template_name_is_no_path(name: str) -> None:
         load_prompt("reasoner", name)
 
 
-def test_prompts_next_to_the_module_are_used_in_a_wheel(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wheel_uses_packaged_prompts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("genie_core.assistant.prompts._HERE", tmp_path)
     own(tmp_path / "prompts", "agent", "packaged", "text")
     assert shipped_dir() == tmp_path / "prompts"

@@ -37,7 +37,7 @@ def test_known_words_json_and_code_are_fine(text: str) -> None:
         ("closed } twice } {topic}", 1, "topic"),
     ],
 )
-def test_any_other_word_in_braces_is_named_with_its_line(text: str, line: int, name: str) -> None:
+def test_unknown_placeholder_names_line(text: str, line: int, name: str) -> None:
     with pytest.raises(UnknownPlaceholder) as found:
         check_placeholders(text, FILE, KNOWN)
     assert (found.value.line, found.value.name) == (line, name)
@@ -46,10 +46,10 @@ def test_any_other_word_in_braces_is_named_with_its_line(text: str, line: int, n
     assert "\n" not in str(found.value)
 
 
-def test_a_slip_of_the_finger_gets_the_right_word_suggested() -> None:
+def test_mistyped_placeholder_gets_hint() -> None:
     with pytest.raises(UnknownPlaceholder, match=r"did you mean \{owner\}\?"):
         check_placeholders("for {ower}", FILE, KNOWN)
 
 
-def test_looking_takes_no_longer_than_the_text_is_long() -> None:
+def test_check_takes_linear_time() -> None:
     check_placeholders("{" * 100_000 + "`" * 100_000 + "{a" * 100_000, FILE, KNOWN)

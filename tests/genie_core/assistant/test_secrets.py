@@ -58,7 +58,7 @@ def own(
     )
 
 
-def test_with_a_keyring_nothing_but_names_is_on_disk(tmp_path: Path) -> None:
+def test_keyring_leaves_only_names_on_disk(tmp_path: Path) -> None:
     memory = Memory()
     assert own(tmp_path, memory).set("A_KEY", VALUE) == KEYRING
     assert own(tmp_path, memory).get_secrets("anybody") == {"A_KEY": VALUE}
@@ -70,7 +70,7 @@ def test_with_a_keyring_nothing_but_names_is_on_disk(tmp_path: Path) -> None:
     assert own(tmp_path, memory).entries() == []
 
 
-def test_installations_share_a_keyring_and_no_secrets(tmp_path: Path) -> None:
+def test_homes_share_keyring_not_secrets(tmp_path: Path) -> None:
     memory = Memory()
     own(tmp_path / "one", memory).set("A_KEY", VALUE)
     own(tmp_path / "two", memory).set("A_KEY", "something else")
@@ -79,7 +79,7 @@ def test_installations_share_a_keyring_and_no_secrets(tmp_path: Path) -> None:
     assert all(username == "A_KEY" for _, username in memory.held)
 
 
-def test_without_a_keyring_there_is_a_private_file(tmp_path: Path) -> None:
+def test_no_keyring_means_private_file(tmp_path: Path) -> None:
     secrets = own(tmp_path)
     assert secrets.set("A_KEY", VALUE) == str(secrets.file)
     assert json.loads(secrets.file.read_text()) == {"A_KEY": VALUE}
@@ -92,7 +92,7 @@ def test_without_a_keyring_there_is_a_private_file(tmp_path: Path) -> None:
     assert own(tmp_path).get_secrets("") == {}
 
 
-def test_a_secret_moves_from_the_file_to_the_keyring_and_never_back(tmp_path: Path) -> None:
+def test_secret_moves_only_to_keyring(tmp_path: Path) -> None:
     own(tmp_path).set("A_KEY", VALUE)
     memory = Memory()
     assert own(tmp_path, memory).set("A_KEY", "a newer value") == KEYRING
@@ -106,7 +106,7 @@ def test_a_secret_moves_from_the_file_to_the_keyring_and_never_back(tmp_path: Pa
     assert own(tmp_path).set("A_KEY", VALUE) == str(own(tmp_path).file)
 
 
-def test_a_locked_keyring_is_an_error_that_names_no_value_and_changes_nothing(
+def test_locked_keyring_changes_nothing(
     tmp_path: Path,
 ) -> None:
     memory = Memory()
@@ -128,7 +128,7 @@ def test_a_locked_keyring_is_an_error_that_names_no_value_and_changes_nothing(
     assert own(tmp_path, memory).get_secrets("") == {"OLD": VALUE}
 
 
-def test_what_was_deleted_in_the_keyring_is_not_there(tmp_path: Path) -> None:
+def test_value_gone_from_keyring_is_absent(tmp_path: Path) -> None:
     memory = Memory()
     own(tmp_path, memory).set("A_KEY", VALUE)
     memory.held.clear()
@@ -136,7 +136,7 @@ def test_what_was_deleted_in_the_keyring_is_not_there(tmp_path: Path) -> None:
     assert own(tmp_path, memory).delete("A_KEY") == KEYRING
 
 
-def test_the_environment_comes_last_and_only_for_providers(tmp_path: Path) -> None:
+def test_environment_is_last_for_providers(tmp_path: Path) -> None:
     env = {
         "OPENAI_API_KEY": "from-the-environment",
         "GROQ_API_KEY": "groq-environment",
@@ -161,9 +161,7 @@ def test_the_environment_comes_last_and_only_for_providers(tmp_path: Path) -> No
         secrets.delete("GROQ_API_KEY")
 
 
-def test_a_value_is_hidden_as_soon_as_it_is_read_or_set(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_read_or_set_value_is_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own(tmp_path).set("A_URL", VALUE)
     assert secrets_in(f"see {VALUE}") == ("A_URL",)
     monkeypatch.setattr(redaction, "_KNOWN", KnownSecrets())  # a process that starts anew
@@ -192,7 +190,7 @@ def test_a_damaged_file_is_named_and_stays(tmp_path: Path, content: bytes) -> No
 
 
 @pytest.mark.parametrize("name", ["", "1A", "A-B", "sk-123=x", "ä", "A" * 101, "A B"])
-def test_a_bad_name_is_refused_without_repeating_it(tmp_path: Path, name: str) -> None:
+def test_bad_name_is_not_repeated(tmp_path: Path, name: str) -> None:
     with pytest.raises(BadSecret) as caught:
         own(tmp_path).set(name, VALUE)
     assert not name or name not in str(caught.value)
@@ -200,13 +198,13 @@ def test_a_bad_name_is_refused_without_repeating_it(tmp_path: Path, name: str) -
 
 
 @pytest.mark.parametrize("value", ["", "  ", "two\nlines", "bell\a", "x" * (LONGEST + 1), "\ud800"])
-def test_a_bad_value_is_refused_without_repeating_it(tmp_path: Path, value: str) -> None:
+def test_bad_value_is_not_repeated(tmp_path: Path, value: str) -> None:
     with pytest.raises(BadSecret) as caught:
         own(tmp_path).set("A_KEY", value)
     assert not value.strip() or value not in str(caught.value)
 
 
-def test_a_typing_mistake_in_a_name_is_pointed_out(tmp_path: Path) -> None:
+def test_mistyped_name_gets_hint(tmp_path: Path) -> None:
     own(tmp_path).set("OPENAI_API_KEY", VALUE)
     with pytest.raises(BadSecret, match="did you mean OPENAI_API_KEY"):
         own(tmp_path).delete("OPENAI_KEY")
@@ -228,7 +226,7 @@ def kept_for(
 
 
 @pytest.mark.parametrize("person", ["ann", "zoe", "x" * 60])
-def test_what_was_kept_for_one_name_is_offered_to_every_name(tmp_path: Path, person: str) -> None:
+def test_kept_value_serves_every_name(tmp_path: Path, person: str) -> None:
     memory = Memory()
     file = kept_for(tmp_path, "ann", {"A_KEY": VALUE})
     kept_for(tmp_path, "gr\u00fc\u00dfe", {"B_KEY": "in the keyring"}, memory)
@@ -238,9 +236,7 @@ def test_what_was_kept_for_one_name_is_offered_to_every_name(tmp_path: Path, per
     assert own(tmp_path / "none", memory, person).get_secrets("") == {}
 
 
-def test_each_name_keeps_its_own_value_and_others_get_neither(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_conflicting_values_stay_separate(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     files = [kept_for(tmp_path, name, {"A_KEY": f"the one of {name}"}) for name in ("ann", "ben")]
     kept_for(tmp_path, "ann", {"A_KEY": "the one of ann", "SAME": VALUE})
     kept_for(tmp_path, "ben", {"A_KEY": "the one of ben", "SAME": VALUE})
@@ -257,7 +253,7 @@ def test_each_name_keeps_its_own_value_and_others_get_neither(
     assert [file.read_bytes() for file in files] == before
 
 
-def test_a_keyring_is_not_asked_which_of_several_values_is_meant(tmp_path: Path) -> None:
+def test_ambiguous_keyring_is_not_asked(tmp_path: Path) -> None:
     memory = Memory()
     for name in ("ann", "ben"):
         kept_for(tmp_path, name, {"A_KEY": f"the one of {name}"}, memory)
@@ -268,7 +264,7 @@ def test_a_keyring_is_not_asked_which_of_several_values_is_meant(tmp_path: Path)
 
 
 @pytest.mark.parametrize("person", ["ann", "zoe"])
-def test_setting_a_secret_replaces_what_was_kept_for_each_name(tmp_path: Path, person: str) -> None:
+def test_set_replaces_value_of_each_name(tmp_path: Path, person: str) -> None:
     memory = Memory()
     file = kept_for(tmp_path, "ann", {"A_KEY": "old", "OTHER": VALUE})
     kept_for(tmp_path, "ben", {"A_KEY": "older"}, memory)
@@ -281,7 +277,7 @@ def test_setting_a_secret_replaces_what_was_kept_for_each_name(tmp_path: Path, p
     assert memory.held == {}
 
 
-def test_deleting_a_secret_deletes_it_for_every_name(tmp_path: Path) -> None:
+def test_delete_removes_every_name(tmp_path: Path) -> None:
     memory = Memory()
     file = kept_for(tmp_path, "ann", {"A_KEY": "old"})
     kept_for(tmp_path, "ben", {"A_KEY": "older"}, memory)
@@ -290,7 +286,7 @@ def test_deleting_a_secret_deletes_it_for_every_name(tmp_path: Path) -> None:
     assert [own(tmp_path, memory, name).entries() for name in ("ann", "ben")] == [[], []]
 
 
-def test_a_failed_set_leaves_what_was_kept_before(tmp_path: Path) -> None:
+def test_failed_set_keeps_old_value(tmp_path: Path) -> None:
     memory = Memory()
     kept_for(tmp_path, "ann", {"A_KEY": "old"})
     memory.locked = True

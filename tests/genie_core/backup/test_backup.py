@@ -137,7 +137,7 @@ def test_all_of_it_comes_back(here: Path, there: Path, tmp_path: Path) -> None:
     assert secrets_in(there).kept() == {"OPENAI_API_KEY": "sk-a-secret-value"}
 
 
-def test_keys_settings_secrets_and_invites_are_encrypted(here: Path, tmp_path: Path) -> None:
+def test_private_files_are_encrypted(here: Path, tmp_path: Path) -> None:
     backed_up(here, tmp_path / "b.zip")
     key = (here / "data/keys/ann.key").read_bytes()
     with zipfile.ZipFile(tmp_path / "b.zip") as archive:
@@ -166,9 +166,7 @@ def test_a_wrong_passphrase_changes_nothing(here: Path, there: Path, tmp_path: P
     assert not (tmp_path / "c.zip").exists()
 
 
-def test_the_same_passphrase_in_another_unicode_form_opens_it(
-    here: Path, there: Path, tmp_path: Path
-) -> None:
+def test_other_unicode_passphrase_opens(here: Path, there: Path, tmp_path: Path) -> None:
     backed_up(here, tmp_path / "b.zip", passphrase="caf\u00e9 au lait")
     assert restored(there, tmp_path / "b.zip", "cafe\u0301 au lait").sessions
 
@@ -204,9 +202,7 @@ def changed(data: bytes, change: Callable[[dict[str, bytes]], object]) -> bytes:
     return out.getvalue()
 
 
-def test_a_session_that_was_changed_in_it_is_refused(
-    here: Path, there: Path, tmp_path: Path
-) -> None:
+def test_changed_session_is_refused(here: Path, there: Path, tmp_path: Path) -> None:
     backed_up(here, tmp_path / "b.zip")
     data, log = (tmp_path / "b.zip").read_bytes(), f"sessions/{ID}/events.jsonl"
     assert restored(tmp_path / "same", changed(data, lambda entries: None)).sessions
@@ -252,7 +248,7 @@ def test_a_file_that_belongs_nowhere_is_refused(there: Path, name: str) -> None:
     assert tree(there.parent) == {}
 
 
-def test_more_than_the_disk_has_is_refused_before_it_is_written(there: Path) -> None:
+def test_oversized_backup_is_refused_early(there: Path) -> None:
     header = Header.fresh(1.0)
     name = f"sessions/{ID}/events.jsonl"
     part = PrivatePart({name: ArchivedFile(2**60, "0" * 64)}, {}, {})
@@ -279,9 +275,7 @@ def test_what_is_here_stays_and_is_named(here: Path, there: Path, tmp_path: Path
     assert (again.sessions, again.files) == ([], [])
 
 
-def test_what_is_replaced_is_kept_under_another_name(
-    here: Path, there: Path, tmp_path: Path
-) -> None:
+def test_replaced_data_is_kept_renamed(here: Path, there: Path, tmp_path: Path) -> None:
     backed_up(here, tmp_path / "b.zip")
     identity_of_person("ann", places(there))
     mine = (there / "data/keys/ann.key").read_bytes()
@@ -308,7 +302,7 @@ def test_a_session_that_is_open_is_not_replaced(here: Path, there: Path, tmp_pat
     assert tree(there) == before
 
 
-def test_a_file_that_is_there_is_not_replaced_unasked(here: Path, tmp_path: Path) -> None:
+def test_existing_file_is_not_overwritten(here: Path, tmp_path: Path) -> None:
     (tmp_path / "b.zip").write_bytes(b"precious")
     with pytest.raises(InTheWay):
         backed_up(here, tmp_path / "b.zip")
@@ -352,7 +346,7 @@ async def hosted(home: Path, opening: OpenRequest) -> AsyncIterator[tuple[Joined
         await room.leave()
 
 
-async def test_a_room_goes_on_at_another_home_under_the_same_key(tmp_path: Path) -> None:
+async def test_room_continues_in_other_home(tmp_path: Path) -> None:
     here, there, file = tmp_path / "here", tmp_path / "there", tmp_path / "b.zip"
     async with hosted(here, NewRoom("Standup")) as (room, ear):
         room.messages.send("hello")
@@ -374,7 +368,7 @@ async def test_a_room_goes_on_at_another_home_under_the_same_key(tmp_path: Path)
     assert hosts[0].pin == hosts[1].pin
 
 
-def test_a_damaged_archive_in_another_compression_is_refused(there: Path) -> None:
+def test_damaged_lzma_archive_is_refused(there: Path) -> None:
     content = bytes(range(256)) * 20
     name = f"sessions/{ID}/events.jsonl"
     header = Header.fresh(1.0)
@@ -393,9 +387,7 @@ def test_a_damaged_archive_in_another_compression_is_refused(there: Path) -> Non
     assert tree(there) == {}
 
 
-def test_files_outside_the_usual_folders_come_along_encrypted(
-    here: Path, there: Path, tmp_path: Path
-) -> None:
+def test_outside_files_are_backed_up(here: Path, there: Path, tmp_path: Path) -> None:
     write(tmp_path, "etc/serve.toml", b'name = "club"\n')
     write(tmp_path, "etc/club.key", b"the key of the club")
     outside = {
@@ -410,9 +402,7 @@ def test_files_outside_the_usual_folders_come_along_encrypted(
     assert (there / "data/keys/club.key").read_bytes() == b"the key of the club"
 
 
-def test_one_session_is_restored_with_its_invites_and_nothing_else(
-    here: Path, there: Path, tmp_path: Path
-) -> None:
+def test_single_session_is_restored_alone(here: Path, there: Path, tmp_path: Path) -> None:
     file = tmp_path / "b.zip"
     write(here / "data/sessions" / f"{ID}2", "events.jsonl", b"another\n")
     backed_up(here, file)

@@ -52,20 +52,20 @@ def test_a_value_is_found_however_it_is_written(written: str) -> None:
     assert all(part not in masked for part in ("wörd", "w%C3", "w\\u00f6", "rd%22", core))
 
 
-def test_the_longest_value_wins_and_words_around_it_stay() -> None:
+def test_longest_value_wins() -> None:
     known = knowing("abcdef", "abcdefgh", "abcdefgh-and-more", "xyz.*[(")
     assert known.mask("abcdefg abcdefgh, abcdefgh-and xyz.*[(") == (
         f"{HIDDEN}g {HIDDEN}, {HIDDEN}-and {HIDDEN}"
     )
 
 
-def test_what_is_too_short_or_a_part_of_the_mask_stays() -> None:
+def test_short_values_and_mask_stay() -> None:
     known = knowing("x" * (SHORTEST - 1), "hidden")
     assert not known
     assert known.mask("xxxxx hidden") == "xxxxx hidden"
 
 
-def test_names_are_told_once_each_and_never_the_value() -> None:
+def test_names_are_listed_once() -> None:
     known = knowing("nameless-value")
     known.know({"A_KEY": "value-of-a", "B_KEY": "value-of-b"})
     known.know(["value-of-a"])  # does not take the name away
@@ -75,14 +75,14 @@ def test_names_are_told_once_each_and_never_the_value() -> None:
     assert known.names_in("nothing") == ()
 
 
-def test_masking_many_values_takes_time_in_proportion_to_the_text() -> None:
+def test_masking_takes_linear_time() -> None:
     # Not by the clock: with a pattern that tries value after value this takes minutes.
     known = knowing(*(f"{number:04d}-secret-{number * 7919:08x}" for number in range(300)))
     text = "0001-secret-0002-secret-" * 20_000
     assert known.mask(text) == text
 
 
-def test_several_threads_may_add_values_while_others_mask() -> None:
+def test_threads_add_values_while_masking() -> None:
     known = KnownSecrets()
     values = [[f"value-{thread}-{number}" for number in range(20)] for thread in range(4)]
 
@@ -103,9 +103,7 @@ ALPHABET = st.text("abc", max_size=30)
 
 
 @given(st.lists(st.text("abc", min_size=SHORTEST, max_size=9), max_size=5), st.lists(ALPHABET))
-def test_pieces_come_out_as_the_whole_does_and_no_value_ever_shows(
-    values: list[str], pieces: list[str]
-) -> None:
+def test_pieces_mask_like_whole_text(values: list[str], pieces: list[str]) -> None:
     known = knowing(*values)
     mask, shown = DeltaMask(known), ""
     for piece in pieces:
@@ -116,7 +114,7 @@ def test_pieces_come_out_as_the_whole_does_and_no_value_ever_shows(
     assert shown == known.mask("".join(pieces))
 
 
-def test_only_what_may_be_a_beginning_is_held_back() -> None:
+def test_only_possible_start_is_held_back() -> None:
     mask = DeltaMask(knowing("secret-value"))
     assert mask.feed("It is se") == "It is "
     assert mask.feed("ven o'clock; secret-va") == "seven o'clock; "

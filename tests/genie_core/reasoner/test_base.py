@@ -25,12 +25,12 @@ class Minimal(GroupReasoner):
 
 
 @pytest.mark.parametrize("missing", ["processed", "get_serialized", "set_serialized", "run"])
-def test_a_reasoner_must_say_how_it_runs_and_how_it_is_kept(missing: str) -> None:
+def test_missing_method_is_refused(missing: str) -> None:
     members = {name: value for name, value in vars(Minimal).items() if name != missing}
     with pytest.raises(TypeError, match=missing):
         type("Partial", (GroupReasoner,), members)()
 
 
-def test_a_reasoner_that_tells_what_is_new_need_not_tell_its_whole_state() -> None:
+def test_new_messages_replace_whole_state() -> None:
     members = {name: value for name, value in vars(Minimal).items() if name != "get_serialized"}
     type("Newer", (GroupReasoner,), {**members, "get_new_messages": lambda _self: []})()

@@ -52,7 +52,7 @@ def run(code: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_one_that_is_imported_before_is_the_engines() -> None:
+def test_imported_before_is_engines() -> None:
     run("""
 import group_sense
 from genie_core.agent import Decision
@@ -60,7 +60,7 @@ checks(asyncio.run(chat()), group_sense.Decision, Decision)
 """)
 
 
-def test_one_that_is_imported_after_the_engines_name_is_the_same() -> None:
+def test_imported_after_name_is_same() -> None:
     run("""
 from genie_core.agent import Decision
 from genie_core.reasoner import Decision as Again
@@ -69,14 +69,14 @@ checks(asyncio.run(chat()), group_sense.Decision, Decision, Again)
 """)
 
 
-def test_one_that_is_imported_after_the_engine_but_before_the_chat_is_the_engines() -> None:
+def test_imported_before_chat_is_engines() -> None:
     run("""
 import group_sense
 checks(asyncio.run(chat()), group_sense.Decision)
 """)
 
 
-def test_one_that_is_imported_after_the_chat_equals_what_the_chat_gave() -> None:
+def test_imported_after_chat_is_equal() -> None:
     run("""
 early = asyncio.run(chat())
 assert "group_sense" not in sys.modules
@@ -94,7 +94,7 @@ checks(asyncio.run(chat()), Decision)
 """)
 
 
-def test_a_program_that_never_names_it_never_imports_it() -> None:
+def test_unnamed_is_never_imported() -> None:
     run("""
 element = asyncio.run(chat())
 assert (element.name, element.value, repr(element)) == ("DELEGATE", "delegate", "<Decision.DELEGATE: 'delegate'>")
@@ -103,7 +103,7 @@ assert not {"group_sense", "pydantic_ai", "pydantic"} & set(sys.modules)
 """)
 
 
-def test_without_group_sense_there_is_an_enum_all_the_same() -> None:
+def test_without_group_sense_enum_exists() -> None:
     run("""
 sys.modules["group_sense"] = None  # so that importing it fails
 from genie_core.agent import Decision
@@ -112,7 +112,7 @@ checks(asyncio.run(chat()), Decision, Again)
 """)
 
 
-def test_a_decision_of_another_enum_or_text_is_another() -> None:
+def test_other_enum_or_text_differs() -> None:
     ignore = module.decision("ignore")
     assert ignore == module.Decision.IGNORE
     assert ignore != module.decision("delegate")
@@ -121,7 +121,7 @@ def test_a_decision_of_another_enum_or_text_is_another() -> None:
         module.decision("perhaps")
 
 
-def test_the_types_of_events_and_responses_can_be_evaluated() -> None:
+def test_type_hints_can_be_evaluated() -> None:
     run("""
 from typing import get_type_hints
 from genie_core.execution import Decided, Execution
@@ -132,7 +132,7 @@ assert "group_sense" not in sys.modules
 """)
 
 
-def test_a_package_that_hands_it_on_has_no_other_names() -> None:
+def test_package_exports_no_other_names() -> None:
     import genie_core.agent
 
     assert not hasattr(genie_core.agent, "Decisions")

@@ -17,7 +17,7 @@ class Vault(SecretsProvider):
         return {"KEY": username}
 
 
-def test_the_function_gets_secrets_owner_and_further_arguments() -> None:
+def test_function_gets_secrets_and_owner() -> None:
     seen: list[Any] = []
 
     def create(secrets: dict[str, str], owner: str, **kwargs: Any) -> GroupReasoner:
@@ -55,7 +55,7 @@ async def test_failures_say_which_stage_it_was() -> None:
         assert caught.value.stage == stage
 
 
-async def test_secrets_are_looked_up_in_a_thread_and_reasoners_made_on_the_loop() -> None:
+async def test_secrets_load_in_thread() -> None:
     threads: list[str] = []
 
     class Keyring(SecretsProvider):
@@ -80,7 +80,7 @@ def test_a_provider_of_another_kind_is_refused() -> None:
         GroupReasonerFactory(lambda _secrets, _owner: ScriptedReasoner(), secrets_provider=wrong)
 
 
-async def test_a_subclass_makes_reasoners_in_its_own_way() -> None:
+async def test_subclass_creates_reasoners() -> None:
     class Own(GroupReasonerFactory):
         def create_group_reasoner(self, owner: str, **kwargs: Any) -> GroupReasoner:
             made.append(owner)

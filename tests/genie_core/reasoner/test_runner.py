@@ -19,7 +19,7 @@ def chat(count: int) -> list[Message]:
     return [Message(f"m{number}", "alice") for number in range(count)]
 
 
-async def test_a_reasoner_sees_each_message_once_and_none_beyond_its_own() -> None:
+async def test_each_message_is_seen_once() -> None:
     seen: list[list[str]] = []
 
     def decide(updates: list[Message]) -> Response:
@@ -32,7 +32,7 @@ async def test_a_reasoner_sees_each_message_once_and_none_beyond_its_own() -> No
     assert seen == [["m0", "m1"], ["m2", "m3", "m4"]]
 
 
-async def test_what_a_failed_run_was_given_is_part_of_the_next_one() -> None:
+async def test_failed_messages_join_next_run() -> None:
     seen: list[list[str]] = []
 
     def decide(updates: list[Message]) -> Response:
@@ -49,9 +49,7 @@ async def test_what_a_failed_run_was_given_is_part_of_the_next_one() -> None:
 
 
 @pytest.mark.parametrize("saved", [0, 1, 3, 10])
-async def test_a_saved_reasoner_behind_or_ahead_of_the_messages_sees_all_new_ones(
-    tmp_path: Path, saved: int
-) -> None:
+async def test_saved_count_never_skips_new(tmp_path: Path, saved: int) -> None:
     store = DataStore(tmp_path)
     await store.save("reasoner", {"seen": ["?"] * saved})
     seen: list[str] = []
@@ -66,7 +64,7 @@ async def test_a_saved_reasoner_behind_or_ahead_of_the_messages_sees_all_new_one
     assert seen == [f"m{number}" for number in range(min(saved, 3), 6)]
 
 
-async def test_memory_survives_being_put_away_also_without_a_store() -> None:
+async def test_idle_memory_survives_unsaved() -> None:
     created: list[ScriptedReasoner] = []
 
     def create(_secrets: dict[str, str], _owner: str) -> ScriptedReasoner:
@@ -81,7 +79,7 @@ async def test_memory_survives_being_put_away_also_without_a_store() -> None:
     assert created[1].seen == ["m0", "m1"]
 
 
-async def test_attachments_are_those_seen_since_the_last_delegation() -> None:
+async def test_attachments_since_delegation_only() -> None:
     messages = chat(5)
     for number in (0, 1, 3):
         messages[number].attachments.append(Attachment(f"/{number}", str(number), "text/plain"))
@@ -102,7 +100,7 @@ class Lagging(ScriptedReasoner):
         return max(0, len(set(self.seen)) - 1)
 
 
-async def test_attachments_are_handed_over_once_whatever_the_reasoner_counts() -> None:
+async def test_attachments_ignore_reasoner_count() -> None:
     messages = chat(3)
     for number, message in enumerate(messages):
         message.attachments.append(Attachment(f"/{number}", str(number), "text/plain"))
@@ -113,7 +111,7 @@ async def test_attachments_are_handed_over_once_whatever_the_reasoner_counts() -
     assert names == [["0"], ["1"], ["2"]]
 
 
-async def test_attachments_are_handed_over_once_also_after_a_restart(tmp_path: Path) -> None:
+async def test_attachments_survive_restart_once(tmp_path: Path) -> None:
     messages = chat(6)
     for number in (0, 2, 4):
         messages[number].attachments.append(Attachment(f"/{number}", str(number), "text/plain"))
@@ -135,7 +133,7 @@ async def test_attachments_are_handed_over_once_also_after_a_restart(tmp_path: P
 
 
 @pytest.mark.parametrize("saved", [40, -1, "x", None])
-async def test_attachments_come_along_whatever_was_saved_before(tmp_path: Path, saved: Any) -> None:
+async def test_bad_saved_state_keeps_attachments(tmp_path: Path, saved: Any) -> None:
     store = DataStore(tmp_path)
     await store.save("attachments", saved)
     messages = [Message("m", "alice", attachments=[Attachment("/0", "0", "text/plain")])]
@@ -143,7 +141,7 @@ async def test_attachments_come_along_whatever_was_saved_before(tmp_path: Path, 
     assert len((await runner.submit(0)).attachments) == 1
 
 
-async def test_what_was_taken_in_is_saved_also_if_the_response_makes_no_sense(
+async def test_bad_response_still_saves_input(
     tmp_path: Path,
 ) -> None:
     class Journalling(ScriptedReasoner):
@@ -185,7 +183,7 @@ class ForeignDecision(Enum):
         ),
     ],
 )
-async def test_responses_of_other_libraries_are_understood(raw: Any, understood: Response) -> None:
+async def test_foreign_responses_are_read(raw: Any, understood: Response) -> None:
     runner = ReasonerRunner("alice", chat(1), reasoner_factory(lambda _updates: raw))
     assert (await runner.submit(0)).response == understood
 
@@ -201,7 +199,7 @@ async def test_responses_of_other_libraries_are_understood(raw: Any, understood:
         (SimpleNamespace(decision="delegate", query=3, receiver=None), "without saying"),
     ],
 )
-async def test_anything_else_is_a_failure_of_the_reasoner(raw: Any, told: str) -> None:
+async def test_other_response_fails_reasoner(raw: Any, told: str) -> None:
     runner = ReasonerRunner("alice", chat(1), reasoner_factory(lambda _updates: raw))
     with pytest.raises(StageFailed) as caught:
         await runner.submit(0)

@@ -156,7 +156,7 @@ def test_entries_are_written_and_signed_alike(body: AnyBody, about: About) -> No
         assert not is_signed(them.key, ROOM + "x", ours, about)  # type: ignore[arg-type] # as above
 
 
-def test_changes_are_signed_alike_and_each_counts_once() -> None:
+def test_changes_are_signed_and_count_once() -> None:
     ann = Person("ann")
     log = Log(ann)
     number = log.say(ann, "one")["seq"]
@@ -181,7 +181,7 @@ def test_every_kind_of_entry_is_known_to_both() -> None:
     } == scribe.FIELDS.keys()
 
 
-def test_foundings_and_host_records_are_signed_alike() -> None:
+def test_foundings_and_records_sign_alike() -> None:
     ours = json.loads(msgspec.json.encode(FOUNDING))
     assert scribe.id_of(ours) == room_id(FOUNDING)
     assert scribe.is_by(US.key, ours["signature"], scribe.founding_statement(ours))
@@ -367,7 +367,7 @@ def copy_in(home: Path) -> SavedSession:
 
 
 @pytest.mark.parametrize("lie", LIES, ids=lambda lie: lie.__name__)
-async def test_a_host_outside_the_chain_gets_a_name_and_a_key_only(
+async def test_false_host_gets_only_name_and_key(
     lie: Callable[[Team], tuple[Log, Person, Dict]], tmp_path: Path
 ) -> None:
     team = Team()
@@ -398,7 +398,7 @@ SUCCEEDED = (
 )
 
 
-async def test_no_stranger_founds_a_room_for_its_first_visitors(tmp_path: Path) -> None:
+async def test_stranger_founds_no_room(tmp_path: Path) -> None:
     """Who has no copy takes the id of the founding, and no founding that is another's."""
     team = Team()
     for lie in (no_founding, other_room):
@@ -580,7 +580,7 @@ FORGERIES = (
 
 
 @pytest.mark.parametrize("forge", FORGERIES, ids=lambda forge: forge.__name__)
-async def test_a_forged_entry_is_marked_and_has_no_effect(
+async def test_forged_entry_is_marked_and_void(
     forge: Callable[[Log, Team, str], None], tmp_path: Path
 ) -> None:
     team = Team()
@@ -612,7 +612,7 @@ def _decided(who: JoinedRoom, text: str) -> bool:
     return any(each.said.text == text and each.decision is not None for each in threads)
 
 
-async def test_a_stranger_in_the_log_of_hosts_ends_the_visit(tmp_path: Path) -> None:
+async def test_stranger_as_host_ends_visit(tmp_path: Path) -> None:
     team = Team()
     async with (
         LyingHost(tmp_path, team.ann, team.log).running() as host,
@@ -657,7 +657,7 @@ def of_her_own_room(team: Team) -> Log:
 
 
 @pytest.mark.parametrize("forge", [behind_damage, without_founding, of_her_own_room])
-async def test_a_founding_that_was_heard_of_gives_a_newcomer_no_other_log(
+async def test_stranger_with_real_founding_fails(
     tmp_path: Path, forge: Callable[[Team], Log]
 ) -> None:
     """A stranger shows a room's own founding, and then a log in which the stranger hosts."""
@@ -687,7 +687,7 @@ async def test_dropped_and_swapped_entries_are_noticed(tmp_path: Path) -> None:
     assert folded(renewed.log.entries).doubts == {len(renewed.log.entries): GAP}
 
 
-async def test_the_engine_gets_nothing_that_its_owner_did_not_say(tmp_path: Path) -> None:
+async def test_engine_hears_only_owners_words(tmp_path: Path) -> None:
     team = Team()
     async with (
         LyingHost(tmp_path, team.ann, team.log).running() as host,
@@ -776,7 +776,7 @@ async def test_a_raw_client_takes_part(tmp_path: Path) -> None:
 FALSE = scribe.b64(b"\0" * 64)
 
 
-async def test_a_join_that_binds_a_name_to_another_key_is_refused(tmp_path: Path) -> None:
+async def test_join_with_other_key_is_refused(tmp_path: Path) -> None:
     async with served(tmp_path) as (server, address):
         async with RawClient.meeting(address, Person("bob")) as bob:
             assert (await bob.join())["type"] == "welcome"
@@ -801,9 +801,7 @@ async def test_a_join_that_binds_a_name_to_another_key_is_refused(tmp_path: Path
     ],
     ids=lambda frame: "-".join(str(each) for each in list(frame.values())[:3:2]),
 )
-async def test_what_a_member_does_not_sign_or_may_not_do_is_not_recorded(
-    frame: Dict, tmp_path: Path
-) -> None:
+async def test_unsigned_or_forbidden_is_refused(frame: Dict, tmp_path: Path) -> None:
     async with (
         served(tmp_path) as (server, address),
         RawClient.meeting(address, Person("bob")) as bob,
@@ -828,7 +826,7 @@ def taken_over() -> tuple[Log, Person, Person, Person]:
     return log, ann, bob, us
 
 
-async def test_recovery_brings_what_authors_signed_and_nothing_else(tmp_path: Path) -> None:
+async def test_only_signed_events_are_recovered(tmp_path: Path) -> None:
     log, _, bob, _ = taken_over()
     seq = len(log.entries) + 5
     said = {"type": "said", "id": "s", "text": "meanwhile"}
@@ -864,7 +862,7 @@ async def test_recovery_brings_what_authors_signed_and_nothing_else(tmp_path: Pa
         assert not server.state.banned
 
 
-async def test_back_dated_measures_of_a_former_host_have_no_effect(tmp_path: Path) -> None:
+async def test_former_hosts_measures_are_void(tmp_path: Path) -> None:
     log, ann, bob, _ = taken_over()
     parent = scribe.b64(scribe.link_of(log.entries[3]))
     ban = ann.signed(log.room, {"type": "moderated", "measure": "ban", "name": "us"}, parent)

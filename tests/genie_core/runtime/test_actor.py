@@ -55,7 +55,7 @@ async def fails() -> str:
 pytestmark = pytest.mark.timeout(100)
 
 
-async def test_requests_are_served_one_after_another_in_order() -> None:
+async def test_requests_run_one_by_one_in_order() -> None:
     worker = Worker()
     running = 0
     order = []
@@ -85,7 +85,7 @@ async def test_an_error_is_one_requests_reply() -> None:
     assert await good == "fine"
 
 
-async def test_a_failed_start_is_one_requests_reply_and_the_next_tries_again() -> None:
+async def test_failed_start_fails_one_request() -> None:
     worker = Worker()
     worker.start_errors = [OSError("no server")]
     first, second, third = (worker.submit(says(text)) for text in "abc")
@@ -95,7 +95,7 @@ async def test_a_failed_start_is_one_requests_reply_and_the_next_tries_again() -
     assert worker.log == ["open"]
 
 
-async def test_cancelling_a_reply_stops_that_request_only() -> None:
+async def test_cancelled_reply_stops_one_request() -> None:
     worker = Worker()
     started, stopped = asyncio.Event(), asyncio.Event()
 
@@ -119,7 +119,7 @@ async def test_cancelling_a_reply_stops_that_request_only() -> None:
     assert stopped.is_set()
 
 
-async def test_resources_are_released_when_idle_and_acquired_again() -> None:
+async def test_idle_resources_are_reacquired() -> None:
     worker = Worker(idle_timeout=0.01)
     assert await worker.submit(says("a")) == "a"
     await worker.closed.wait()
@@ -138,7 +138,7 @@ async def test_the_idle_timer_does_not_run_during_work() -> None:
     assert await worker.submit(slow) == "open"
 
 
-async def test_a_request_that_comes_while_resources_are_released_is_served() -> None:
+async def test_request_during_release_is_served() -> None:
     worker = Worker(idle_timeout=0.01)
     late: list[asyncio.Future[str]] = []
     worker.close_error = OSError("did not close cleanly")
@@ -154,7 +154,7 @@ async def test_a_request_that_comes_while_resources_are_released_is_served() -> 
     assert await late[0] == "b"
 
 
-async def test_stopping_serves_what_is_there_and_refuses_the_rest() -> None:
+async def test_stop_serves_queued_refuses_new() -> None:
     worker = Worker()
     replies = [worker.submit(says(text)) for text in "ab"]
     worker.stop()
@@ -178,7 +178,7 @@ async def test_a_senseless_timeout_is_refused(timeout: float) -> None:
         Worker(timeout)
 
 
-async def test_a_worker_that_is_killed_leaves_nobody_waiting() -> None:
+async def test_killed_worker_fails_all_replies() -> None:
     worker = Worker()
     started = asyncio.Event()
 
@@ -197,7 +197,7 @@ async def test_a_worker_that_is_killed_leaves_nobody_waiting() -> None:
             await reply
 
 
-async def test_work_that_will_not_be_cancelled_is_left_behind_with_its_resources(
+async def test_uncancellable_work_is_left_behind(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("genie_core.runtime.actor.CANCEL_GRACE", 0.02)
@@ -228,7 +228,7 @@ async def test_work_that_will_not_be_cancelled_is_left_behind_with_its_resources
             await asyncio.sleep(0)
 
 
-async def test_work_that_ends_within_the_grace_keeps_its_resources() -> None:
+async def test_work_within_grace_keeps_resources() -> None:
     worker = Worker()
     started = asyncio.Event()
 
@@ -247,7 +247,7 @@ async def test_work_that_ends_within_the_grace_keeps_its_resources() -> None:
     assert worker.log == ["open"]
 
 
-async def test_cancelling_the_request_that_waits_for_a_start_cancels_the_start() -> None:
+async def test_cancelled_waiter_cancels_start() -> None:
     worker = Worker()
     worker.start_hangs = True
     first, second = (worker.submit(says(text)) for text in "ab")
@@ -258,7 +258,7 @@ async def test_cancelling_the_request_that_waits_for_a_start_cancels_the_start()
     assert worker.log == ["open"]
 
 
-async def test_a_start_that_hangs_is_given_up_for_all_when_stopped(
+async def test_stop_gives_up_hanging_start(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("genie_core.runtime.resource_task.GRACE", 0.02)
@@ -273,7 +273,7 @@ async def test_a_start_that_hangs_is_given_up_for_all_when_stopped(
     assert worker.log == []
 
 
-async def test_resources_that_break_while_held_are_acquired_anew() -> None:
+async def test_broken_resources_are_reacquired() -> None:
     broken = asyncio.Event()
 
     class Breaking(Worker):
@@ -300,7 +300,7 @@ async def test_resources_that_break_while_held_are_acquired_anew() -> None:
     await worker.join()
 
 
-async def test_a_worker_that_dies_while_starting_leaves_nobody_waiting() -> None:
+async def test_death_during_start_fails_replies() -> None:
     worker = Worker()
     worker.start_hangs = True
     before = asyncio.all_tasks()
@@ -317,7 +317,7 @@ async def test_a_worker_that_dies_while_starting_leaves_nobody_waiting() -> None
     assert await worker.submit(says("c")) == "c"
 
 
-async def test_a_worker_that_rests_is_put_away_at_once_unless_it_works() -> None:
+async def test_resting_worker_closes_unless_busy() -> None:
     worker = Worker(idle_timeout=60)
     assert not worker.rest()
     started, may_end = asyncio.Event(), asyncio.Event()
@@ -359,7 +359,7 @@ class LateToClose(Worker):
         self.log.append("close")
 
 
-async def test_resources_left_behind_do_not_wake_whoever_waits_with_the_next_ones(
+async def test_late_close_wakes_no_new_waiter(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("genie_core.runtime.resource_task.CLOSE_GRACE", 0.02)
@@ -414,7 +414,7 @@ async def test_work_goes_on_though_the_resources_break() -> None:
     assert worker.log == ["open", "open"]
 
 
-async def test_a_worker_that_is_killed_twice_leaves_nobody_waiting() -> None:
+async def test_twice_killed_worker_fails_replies() -> None:
     worker = Worker()
     started, told, may_end = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
@@ -440,7 +440,7 @@ async def test_a_worker_that_is_killed_twice_leaves_nobody_waiting() -> None:
     await worker.join()
 
 
-async def test_each_request_has_the_context_variables_of_whoever_submitted_it() -> None:
+async def test_request_has_submitters_context() -> None:
     asker: ContextVar[str] = ContextVar("asker", default="nobody")
     worker = Worker()
 
@@ -476,7 +476,7 @@ def until(event: asyncio.Event, text: str) -> Work:
     return work
 
 
-async def test_a_request_starts_beside_another_when_it_may() -> None:
+async def test_allowed_request_starts_in_parallel() -> None:
     worker, gate = Sociable(idle_timeout=1e-3), asyncio.Event()
     slow, fast = worker.submit(until(gate, "slow")), worker.submit(says("fast"))
     _, pending = await asyncio.wait({slow, fast}, timeout=0.05)

@@ -40,7 +40,7 @@ def test_a_part_without_its_extra_names_it(module: str) -> None:
     )
 
 
-def test_a_name_of_a_room_that_lacks_a_package_names_the_extra() -> None:
+def test_missing_package_names_extra() -> None:
     code = (
         "import sys; sys.modules['websockets'] = None\n"
         "try: from genie_core.room import host_room\n"

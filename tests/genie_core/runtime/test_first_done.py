@@ -30,7 +30,7 @@ async def test_what_is_done_already_is_not_waited_for() -> None:
         await first_done(open_, done)
 
 
-async def test_failures_and_cancellations_end_it_too_and_are_not_raised() -> None:
+async def test_failure_and_cancel_end_wait() -> None:
     failing, cancelled = promises(2)
     loop = asyncio.get_running_loop()
     loop.call_soon(failing.set_exception, ValueError("not for the one who waits"))
@@ -41,7 +41,7 @@ async def test_failures_and_cancellations_end_it_too_and_are_not_raised() -> Non
     assert isinstance(failing.exception(), ValueError)
 
 
-async def test_cancelling_the_wait_cancels_none_of_them() -> None:
+async def test_cancelled_wait_cancels_no_future() -> None:
     two = promises(2)
     waiting = asyncio.create_task(first_done(*two))
     await asyncio.sleep(0)

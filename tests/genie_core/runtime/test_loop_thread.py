@@ -8,7 +8,7 @@ from genie_core.runtime.loop_thread import call_on, loop_thread, run_on
 pytestmark = pytest.mark.timeout(100)
 
 
-async def test_it_goes_on_while_the_callers_loop_is_blocked() -> None:
+async def test_blocked_caller_loop_stops_nothing() -> None:
     done = threading.Event()
 
     async def work() -> None:

@@ -26,7 +26,7 @@ def may_stream(holder: object) -> bool:
     return extends(holder, "run_streaming", "run")
 
 
-def test_the_method_of_the_most_derived_class_counts() -> None:
+def test_most_derived_method_counts() -> None:
     assert may_stream(Base())
     assert not may_stream(OnlyRun())
     assert may_stream(Both())

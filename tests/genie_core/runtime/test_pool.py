@@ -37,7 +37,7 @@ def test_one_at_work_is_passed_over() -> None:
     assert [worker.active, idle.active, new.active] == [True, False, True]
 
 
-def test_there_are_more_if_all_are_at_work_and_fewer_as_soon_as_they_are_not() -> None:
+def test_busy_pool_grows_and_idle_shrinks() -> None:
     pool = Pool(2)
     members = [Member(at_work=True) for _ in range(5)]
     for member in members:

@@ -6,7 +6,7 @@ from genie_core.errors import StageFailed
 from genie_core.runtime.progress import stage
 
 
-def test_a_stage_names_itself_its_subject_and_the_cause() -> None:
+def test_stage_names_subject_and_cause() -> None:
     with pytest.raises(StageFailed) as caught, stage("secrets", "secrets of alice"):
         raise OSError("no\nkeyring")
     assert caught.value.stage == "secrets"
@@ -20,7 +20,7 @@ def test_the_innermost_stage_counts() -> None:
     assert caught.value.stage == "tools"
 
 
-async def test_a_cancellation_from_within_is_a_failure_and_one_from_outside_is_not() -> None:
+async def test_only_inner_cancellation_is_failure() -> None:
     with pytest.raises(StageFailed, match="was cancelled from within"), stage("agent", "it"):
         raise asyncio.CancelledError
 
@@ -41,7 +41,7 @@ def test_a_cancellation_in_a_thread_is_a_failure() -> None:
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
-def test_what_would_end_the_program_ends_the_stage(error: type[BaseException]) -> None:
+def test_program_exit_ends_only_stage(error: type[BaseException]) -> None:
     with pytest.raises(StageFailed, match=error.__name__), stage("agent", "it"):
         raise error
 

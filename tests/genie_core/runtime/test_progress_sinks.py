@@ -16,7 +16,7 @@ class Heard:
         self.said.append(f"{what} {detail}".strip())
 
 
-def test_reports_go_where_the_run_says_and_nowhere_outside_of_it() -> None:
+def test_reports_stay_within_run() -> None:
     outer, inner, other = Heard(), Heard(), Heard()
     doing("asking")
     with also_reporting_to(other):
@@ -34,7 +34,7 @@ def test_reports_go_where_the_run_says_and_nowhere_outside_of_it() -> None:
     assert other.said == ["asking", "thinking"]
 
 
-def test_of_a_note_the_owner_is_told_what_others_are_not() -> None:
+def test_note_gives_owner_detail() -> None:
     heard = Heard()
     with reporting_to(heard):
         note("it failed", "it failed: at gateway")
@@ -42,7 +42,7 @@ def test_of_a_note_the_owner_is_told_what_others_are_not() -> None:
     assert heard.said == ["note it failed", "detail it failed: at gateway", "note gone"]
 
 
-def test_usages_add_up_and_an_unknown_cost_adds_nothing() -> None:
+def test_usages_add_up_without_unknown_cost() -> None:
     known, unknown = Usage("m", 1, 5, 6, 1, 2.0, 0.5), Usage("n", 2, 1, 1)
     assert known + unknown == Usage("m", 3, 6, 7, 1, 2.0, 0.5)
     assert unknown + known == Usage("n", 3, 6, 7, 1, 2.0, 0.5)
@@ -60,7 +60,7 @@ class Bill:
         pass
 
 
-def test_a_provider_cannot_claim_less_than_nothing_or_more_than_can_be() -> None:
+def test_usage_is_clamped_to_possible() -> None:
     bill = Bill()
     with reporting_to(bill):
         spent(Usage("m", -1, -5, 10**30, -1, 2.0, -0.5))

@@ -7,7 +7,7 @@ from genie_core.errors import EventsMissed
 from genie_core.runtime.replay_buffer import ReplayableStream
 
 
-async def test_every_reader_gets_everything_whenever_it_comes() -> None:
+async def test_early_and_late_readers_get_all() -> None:
     record: ReplayableStream[int] = ReplayableStream()
     record.add(1)
 
@@ -36,7 +36,7 @@ async def test_a_reader_that_leaves_changes_nothing() -> None:
     assert [item async for item in record.read()] == [1, 2]
 
 
-async def test_forgetting_does_not_disturb_a_reader_in_the_middle() -> None:
+async def test_forgetting_keeps_reader_position() -> None:
     record: ReplayableStream[int] = ReplayableStream()
     for number in range(6):
         record.add(number)
@@ -64,7 +64,7 @@ async def test_reading_begins_after_any_number() -> None:
     ]
 
 
-async def test_a_cut_is_told_to_those_that_have_not_read_that_far() -> None:
+async def test_cut_is_reported_to_slow_readers() -> None:
     record: ReplayableStream[str] = ReplayableStream()
     for item in "abcd":
         record.add(item)

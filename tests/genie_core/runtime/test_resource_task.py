@@ -91,7 +91,7 @@ async def test_a_close_that_hangs_is_cancelled() -> None:
     assert held.task.cancelled()
 
 
-async def test_a_close_that_cannot_be_cancelled_is_left_behind(
+async def test_stubborn_close_is_left_behind(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     may_end = asyncio.Event()
@@ -116,7 +116,7 @@ async def test_a_close_that_cannot_be_cancelled_is_left_behind(
     assert place.log == ["in", "out"]
 
 
-async def test_a_close_that_fails_is_logged_and_no_more(caplog: pytest.LogCaptureFixture) -> None:
+async def test_failed_close_is_only_logged(caplog: pytest.LogCaptureFixture) -> None:
     place = Place()
     place.leave = fail
     held = ResourceTask("it", place.context)
@@ -125,7 +125,7 @@ async def test_a_close_that_fails_is_logged_and_no_more(caplog: pytest.LogCaptur
     assert "it did not close cleanly" in caplog.text
 
 
-async def test_its_task_tells_when_the_context_breaks_by_itself(
+async def test_broken_context_ends_task(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """A task group in the context cancels the task that holds it when one of its own fails."""

@@ -22,7 +22,7 @@ async def task_factory(request: pytest.FixtureRequest) -> None:
 
 
 @pytest.mark.usefixtures("task_factory")
-async def test_a_task_begins_after_its_caller_has_stored_it() -> None:
+async def test_task_begins_after_caller_stores() -> None:
     steps = []
 
     async def work() -> str:
@@ -37,7 +37,7 @@ async def test_a_task_begins_after_its_caller_has_stored_it() -> None:
 
 
 @pytest.mark.usefixtures("task_factory")
-async def test_a_task_that_is_cancelled_before_its_first_step_never_begins() -> None:
+async def test_task_cancelled_early_never_begins() -> None:
     steps = []
 
     async def work() -> None:

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.timeout(100)
 mark: ContextVar[str] = ContextVar("mark", default="unset")
 
 
-async def test_it_runs_elsewhere_with_the_callers_context_variables() -> None:
+async def test_thread_has_callers_context() -> None:
     mark.set("mine")
     ident, value, name = await off_loop(
         lambda: (threading.get_ident(), mark.get(), threading.current_thread().name), "lookup"
@@ -36,7 +36,7 @@ async def test_what_it_raises_is_raised_here() -> None:
         await off_loop(fail, "lookup")
 
 
-async def test_what_a_coroutine_cannot_raise_keeps_nobody_waiting() -> None:
+async def test_stop_iteration_leaves_no_waiter() -> None:
     def stop() -> None:
         raise StopIteration
 
@@ -60,7 +60,7 @@ async def test_a_cancelled_wait_leaves_the_call_behind() -> None:
     assert await asyncio.to_thread(ended.wait, 10)
 
 
-def test_a_call_that_ends_after_the_loop_does_no_harm() -> None:
+def test_call_may_outlive_loop() -> None:
     released = threading.Event()
 
     async def leave() -> threading.Thread:
@@ -77,7 +77,7 @@ def test_a_call_that_ends_after_the_loop_does_no_harm() -> None:
     assert not thread.is_alive()
 
 
-async def test_a_call_in_the_pool_has_its_callers_context_and_arguments() -> None:
+async def test_pool_call_has_context_and_args() -> None:
     mark.set("mine")
 
     def call(first: int, *, second: int) -> tuple[int, str, str]:
@@ -88,7 +88,7 @@ async def test_a_call_in_the_pool_has_its_callers_context_and_arguments() -> Non
     assert thread.startswith("genie")
 
 
-async def test_what_a_call_in_the_pool_raises_is_raised_where_it_is_awaited() -> None:
+async def test_pool_call_error_is_raised() -> None:
     def fail() -> None:
         raise LookupError("no such thing")
 

@@ -15,7 +15,7 @@ def short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("genie_core.runtime.resource_task.GRACE", 0.05)
 
 
-async def test_it_waits_for_the_first_of_several_promises() -> None:
+async def test_wait_ends_with_first_future() -> None:
     loop = asyncio.get_running_loop()
     first, second = loop.create_future(), loop.create_future()
     waiting = asyncio.create_task(WaitLimit().wait(first, second))
@@ -25,7 +25,7 @@ async def test_it_waits_for_the_first_of_several_promises() -> None:
     assert not first.done()
 
 
-async def test_it_lasts_until_it_is_limited_and_then_for_the_grace() -> None:
+async def test_wait_lasts_until_limit_and_grace() -> None:
     patience = WaitLimit()
     never = asyncio.get_running_loop().create_future()
     waiting = [asyncio.create_task(patience.wait(never)) for _ in range(2)]
@@ -49,7 +49,7 @@ async def test_what_is_done_already_needs_no_patience() -> None:
     assert await patience.wait(done)
 
 
-async def test_an_abandoned_task_is_cancelled_and_what_it_raises_is_logged(
+async def test_abandoned_task_is_cancelled_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -78,7 +78,7 @@ async def test_abandoning_what_has_ended_does_nothing() -> None:
     assert task.result() == 1
 
 
-async def test_a_swallowed_cancellation_takes_effect_when_asked() -> None:
+async def test_swallowed_cancellation_is_raised() -> None:
     async def swallow() -> None:
         with suppress(asyncio.CancelledError):
             await asyncio.Event().wait()
@@ -92,7 +92,7 @@ async def test_a_swallowed_cancellation_takes_effect_when_asked() -> None:
         await task
 
 
-async def test_waits_that_take_turns_are_all_over_at_the_same_time() -> None:
+async def test_waits_share_one_deadline() -> None:
     patience = WaitLimit()
     never = asyncio.get_running_loop().create_future()
     began = monotonic()

@@ -56,7 +56,7 @@ def test_an_id_that_is_taken_is_not_given_twice(catalog: Catalog) -> None:
     assert (first.id[-4:], second.id[-4:]) == ("aaaa", "bbbb")
 
 
-def test_a_list_has_the_latest_first_and_what_is_wrong(catalog: Catalog) -> None:
+def test_latest_comes_first_with_problems(catalog: Catalog) -> None:
     assert catalog.all() == []
     old = catalog.create("Old", NOW - 1000)
     new = catalog.create("New", NOW + 10**9)
@@ -73,7 +73,7 @@ def test_a_list_has_the_latest_first_and_what_is_wrong(catalog: Catalog) -> None
     assert listings[0].note == ""
 
 
-def test_a_room_without_its_record_is_listed_as_damaged(catalog: Catalog) -> None:
+def test_missing_record_is_damage(catalog: Catalog) -> None:
     saved = catalog.create("Standup", NOW)
     saved.log_path.write_bytes(b"")
     (saved.folder / "room.json").unlink()
@@ -84,7 +84,7 @@ def test_a_room_without_its_record_is_listed_as_damaged(catalog: Catalog) -> Non
         catalog.find(saved.id)
 
 
-def test_activity_is_that_of_the_last_event_whatever_the_files_say(catalog: Catalog) -> None:
+def test_activity_is_time_of_last_event(catalog: Catalog) -> None:
     saved = catalog.create("Standup", 100.0)
     lines = [
         encode_line(Event(seq, 100.0 + seq, "ann", MessagePosted("m", "x" * 9_000)))
@@ -94,7 +94,7 @@ def test_activity_is_that_of_the_last_event_whatever_the_files_say(catalog: Cata
     assert [listing.last_activity for listing in catalog.all()] == [102.0]
 
 
-def test_without_anything_to_read_activity_is_that_of_the_files(catalog: Catalog) -> None:
+def test_unreadable_log_uses_file_times(catalog: Catalog) -> None:
     saved = catalog.create("Standup", 100.0)
     saved.log_path.write_bytes(b"what")
     assert [listing.last_activity for listing in catalog.all()] == [100.0]
@@ -126,7 +126,7 @@ def test_rooms_are_found_by_what_they_begin_with(catalog: Catalog) -> None:
             catalog.find(wanted)
 
 
-def test_a_copy_is_made_once_by_all_who_make_it_at_the_same_moment(catalog: Catalog) -> None:
+def test_concurrent_copies_share_folder(catalog: Catalog) -> None:
     many = 8
     start = threading.Barrier(many)
 
@@ -140,7 +140,7 @@ def test_a_copy_is_made_once_by_all_who_make_it_at_the_same_moment(catalog: Cata
     assert [listing.note for listing in catalog.all()] == [""]
 
 
-def test_a_copy_is_made_once_and_kept_apart_from_the_hosts(catalog: Catalog) -> None:
+def test_copy_is_kept_apart_from_hosted(catalog: Catalog) -> None:
     hosted = catalog.create("Standup", NOW)
     copy = catalog.copy_of(hosted.id, "Standup", "bob", NOW, address="127.0.0.1:7654")
     assert copy.id == f"{hosted.id}@bob"
@@ -161,7 +161,7 @@ PARTS = st.text(min_size=1, max_size=70).filter(
 
 
 @given(st.lists(st.tuples(PARTS, PARTS), min_size=2, max_size=2, unique=True))
-def test_distinct_copies_have_distinct_folders_below_the_base(
+def test_distinct_copies_have_own_folders(
     tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]
 ) -> None:
     base = tmp_path_factory.mktemp("sessions")
@@ -193,15 +193,13 @@ def test_names_from_elsewhere_never_act_as_paths(
         ("\ud83d" * 5000, "?" * TITLE_CHARS),
     ],
 )
-def test_a_title_becomes_one_line_that_can_be_written(
-    catalog: Catalog, title: str, kept: str
-) -> None:
+def test_title_becomes_one_safe_line(catalog: Catalog, title: str, kept: str) -> None:
     for saved in (catalog.create(title, NOW), catalog.copy_of("r1", title, "bob", NOW)):
         assert saved.metadata.title == kept
         assert catalog.find(saved.id).metadata.title == kept
 
 
-def test_a_file_where_the_folder_should_be_is_one_clear_line(tmp_path: Path) -> None:
+def test_file_as_folder_is_clear_error(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("in the way")
     catalog = Catalog(tmp_path / "data" / "sessions")
     for attempt in (
@@ -216,9 +214,7 @@ def test_a_file_where_the_folder_should_be_is_one_clear_line(tmp_path: Path) -> 
         assert "\n" not in str(failure.value)
 
 
-def test_one_room_that_cannot_be_looked_at_does_not_hide_the_others(
-    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unreadable_room_hides_no_other(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
     locked, other = catalog.create("Locked", NOW), catalog.create("Other", NOW)
     stat_of = Path.stat
 
@@ -237,7 +233,7 @@ def test_one_room_that_cannot_be_looked_at_does_not_hide_the_others(
         catalog.find(locked.id)
 
 
-def test_several_ids_are_proposed_for_one_that_there_is_not(catalog: Catalog) -> None:
+def test_unknown_id_gets_suggestions(catalog: Catalog) -> None:
     ids = [catalog.create(title, NOW).id for title in ("Standup", "Standby", "Retro", "Budget")]
     for wanted, near in {
         "tandup": {ids[0]},
@@ -257,9 +253,7 @@ def test_several_ids_are_proposed_for_one_that_there_is_not(catalog: Catalog) ->
     assert unknown.value.nearest == ()
 
 
-def test_the_day_makes_no_room_the_like_of_another(
-    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_equal_day_makes_no_suggestion(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
     letters = cycle("nhap")  # of which "standap" has three
     monkeypatch.setattr("secrets.choice", lambda _: next(letters))
     standup, _ = (catalog.create(title, NOW).id for title in ("Standup", "Retro"))
@@ -300,7 +294,7 @@ def test_rooms_are_found_by_their_titles_as_well(catalog: Catalog) -> None:
         catalog.find(standup.id)
 
 
-def test_a_copy_that_was_put_aside_is_not_in_the_way(catalog: Catalog) -> None:
+def test_copy_put_aside_blocks_nothing(catalog: Catalog) -> None:
     aside = catalog.copy_of("r-1", "Garden", "ann", 1.0).put_aside().name
     assert catalog.match("r-1") == aside
     fresh = catalog.copy_of("r-1", "Garden", "ann", 2.0)
@@ -308,7 +302,7 @@ def test_a_copy_that_was_put_aside_is_not_in_the_way(catalog: Catalog) -> None:
     assert catalog.match(aside) == aside
 
 
-def test_the_latest_own_room_with_a_title_is_found(tmp_path: Path) -> None:
+def test_latest_own_room_by_title_is_found(tmp_path: Path) -> None:
     catalog = Catalog(tmp_path)
 
     def made(at: float, title: str = "Garden", **fields: Any) -> SavedSession:

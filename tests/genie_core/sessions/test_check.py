@@ -102,7 +102,7 @@ CASES: dict[str, tuple[bytes, list[str]]] = {
 
 
 @pytest.mark.parametrize(("content", "problems"), CASES.values(), ids=CASES)
-def test_what_is_wrong_with_a_log_is_told_line_by_line(
+def test_log_problems_are_listed_by_line(
     saved: SavedSession, content: bytes, problems: list[str]
 ) -> None:
     saved.log_path.write_bytes(content)
@@ -113,7 +113,7 @@ def test_what_is_wrong_with_a_log_is_told_line_by_line(
     assert saved.log_path.read_bytes() == content
 
 
-def test_a_summary_behind_its_log_as_after_a_kill_is_no_problem(saved: SavedSession) -> None:
+def test_outdated_summary_is_no_problem(saved: SavedSession) -> None:
     with saved.log_path.open("ab") as log:
         log.write(encode_line(Event(6, 106.0, "bob", MessagePosted("3", "hello?"))))
     found = check(saved.folder)
@@ -139,7 +139,7 @@ JOURNAL = encode_journal_line({"role": "user"})
         ("changes/changes.jsonl", b"", b'\0\n{"id":"1"}\n', "line 1"),
     ],
 )
-def test_damage_in_the_other_files_is_told_by_name(
+def test_damaged_files_are_named(
     saved: SavedSession, name: str, intact: bytes, damaged: bytes, why: str
 ) -> None:
     path = saved.folder / name
@@ -207,9 +207,7 @@ def test_a_copy_need_not_have_all_files(saved: SavedSession) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "{", '{"version": 2}'])
-def test_a_record_that_cannot_be_read_is_told_with_the_log(
-    saved: SavedSession, content: str
-) -> None:
+def test_bad_record_and_log_are_reported(saved: SavedSession, content: str) -> None:
     (saved.folder / "room.json").write_text(content)
     with saved.log_path.open("ab") as log:
         log.write(b"torn")
@@ -226,12 +224,12 @@ def test_a_room_that_is_open_is_passed_over(saved: SavedSession) -> None:
     assert check(saved.folder).skipped == ""
 
 
-def test_a_room_of_a_later_version_is_passed_over(saved: SavedSession) -> None:
+def test_newer_room_is_skipped(saved: SavedSession) -> None:
     (saved.folder / "room.json").write_text('{"version": 99}')
     assert "newer version" in check(saved.folder).skipped
 
 
-def test_a_folder_in_the_place_of_a_log_is_one_problem(saved: SavedSession) -> None:
+def test_folder_as_log_is_one_problem(saved: SavedSession) -> None:
     saved.log_path.unlink()
     saved.log_path.mkdir()
     (problem,) = check(saved.folder).problems

@@ -20,7 +20,7 @@ PATH = Path("/rooms/r1")
         (errno.EIO, "whether the disk is in order"),
     ],
 )
-def test_what_the_system_refuses_says_what_where_and_what_to_do(number: int, advice: str) -> None:
+def test_error_names_action_path_and_advice(number: int, advice: str) -> None:
     with pytest.raises(StorageError, match=advice) as failure, disk_access("write", PATH):
         raise OSError(number, "said the system")
     assert isinstance(failure.value, DiskFailure)
@@ -28,7 +28,7 @@ def test_what_the_system_refuses_says_what_where_and_what_to_do(number: int, adv
     assert (failure.value.path, failure.value.errno) == (PATH, number)
 
 
-def test_an_error_without_number_or_text_still_has_a_reason() -> None:
+def test_bare_error_has_reason() -> None:
     with (
         pytest.raises(DiskFailure, match="can't open /rooms/r1: OSError;"),
         disk_access("open", PATH),
@@ -41,7 +41,7 @@ def test_other_errors_pass_as_they_are() -> None:
         raise UnknownSession("r1", [])
 
 
-def test_where_the_folder_is_known_it_is_not_told_again() -> None:
+def test_known_folder_is_not_repeated() -> None:
     error = DamagedSession(PATH / "room.json", "it is empty")
     assert about(error, PATH).startswith("room.json can't be read: it is empty; ")
     assert about(error, Path("/rooms/r")) == str(error)

@@ -34,7 +34,7 @@ def texts(saved: SavedSession, last: int = MOST_MESSAGES) -> list[tuple[str, str
     return [(line.sender, line.text) for line in saved.quote(last).lines]
 
 
-def test_messages_and_answers_are_quoted_in_order(tmp_path: Path) -> None:
+def test_messages_and_answers_are_quoted(tmp_path: Path) -> None:
     saved = room(
         tmp_path,
         "Garden",
@@ -50,7 +50,7 @@ def test_messages_and_answers_are_quoted_in_order(tmp_path: Path) -> None:
     assert texts(saved, 1) == [("bob", "* bob waves")]
 
 
-def test_what_was_recovered_stands_where_it_belongs(tmp_path: Path) -> None:
+def test_recovered_message_is_in_its_place(tmp_path: Path) -> None:
     early = Event(9, 1.0, "carol", MessagePosted("9", "first"))
     saved = room(
         tmp_path, "Garden", ("ann", MessagePosted("1", "then")), ("bob", RecoveredEvent(early))
@@ -80,7 +80,7 @@ def test_the_oldest_give_way(tmp_path: Path) -> None:
     assert len(text) + len("ann") == MOST_CHARS
 
 
-def test_nothing_is_changed_and_damage_is_passed_over(tmp_path: Path) -> None:
+def test_damaged_log_is_quoted_unchanged(tmp_path: Path) -> None:
     saved = room(tmp_path, "Garden", ("ann", MessagePosted("1", "whole")))
     with saved.log_path.open("ab") as log:
         log.write(b'{"seq":3,"torn')

@@ -21,7 +21,7 @@ from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.log.reader import PART, LogReader
 
 
-def test_what_is_spoken_is_told_as_in_a_conversation() -> None:
+def test_spoken_entries_read_as_talk() -> None:
     file = FileRef("0" * 64, "plan.pdf", 3)
     bodies: list[AnyBody] = [
         MessagePosted("1", "hi"),
@@ -58,7 +58,7 @@ CHANGED: list[tuple[str, AnyBody]] = [
 
 
 @pytest.mark.parametrize("size", [1, 2, 9])
-def test_messages_are_those_that_their_authors_left(size: int) -> None:
+def test_messages_have_latest_text(size: int) -> None:
     events = [Event(seq, float(seq), by, body) for seq, (by, body) in enumerate(CHANGED, 1)]
     latest, found = LatestTexts({1: 3}), list[Event]()
     for end in range(len(events), 0, -size):
@@ -69,16 +69,14 @@ def test_messages_are_those_that_their_authors_left(size: int) -> None:
     ]
 
 
-def test_a_change_that_is_not_proven_changes_nothing() -> None:
+def test_unproven_change_is_ignored() -> None:
     events = [Event(seq, float(seq), by, body) for seq, (by, body) in enumerate(CHANGED[:4], 1)]
     (first, *_) = LatestTexts(is_proven=lambda seq: seq != 4).of(events)
     assert first == events[0]
 
 
 @pytest.mark.parametrize(("quiet", "found"), [(0, 3), (3 * PART, 3), (LOOKED_AT + PART, 0)])
-def test_the_last_of_what_was_said_is_looked_for_as_far_back_as_need_be(
-    tmp_path: Path, quiet: int, found: int
-) -> None:
+def test_last_lines_are_sought_far_back(tmp_path: Path, quiet: int, found: int) -> None:
     talk: list[AnyBody] = [MessagePosted(str(n), str(n)) for n in range(4)]
     bodies = [*talk, *[MemberModerated("mute", "bob")] * quiet]
     log = tmp_path / "events.jsonl"

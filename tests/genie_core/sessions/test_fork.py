@@ -89,9 +89,7 @@ def everything_in(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
-def test_a_fork_is_another_room_with_the_same_beginning(
-    catalog: Catalog, saved: SavedSession
-) -> None:
+def test_fork_is_new_room_with_same_past(catalog: Catalog, saved: SavedSession) -> None:
     before = everything_in(saved.folder)
     made = fork(catalog, saved, NOW + 86_400)
     assert (made.head, made.lacking) == (9, 1)
@@ -125,9 +123,7 @@ def test_a_fork_at_an_event_ends_with_it(
 
 
 @pytest.mark.parametrize("at", [0, -1, 10])
-def test_there_is_no_fork_at_an_event_that_never_was(
-    catalog: Catalog, saved: SavedSession, at: int
-) -> None:
+def test_unknown_event_refuses_fork(catalog: Catalog, saved: SavedSession, at: int) -> None:
     with pytest.raises(NoSuchEvent, match="its last one is 9"):
         fork(catalog, saved, NOW, at)
     assert [each.id for each in catalog.all()] == [saved.id]
@@ -146,7 +142,7 @@ def test_log_that_is_a_pipe_is_not_forked(catalog: Catalog, saved: SavedSession)
         fork(catalog, saved, NOW)
 
 
-def test_labels_come_along_as_far_as_their_messages(catalog: Catalog, saved: SavedSession) -> None:
+def test_labels_follow_their_messages(catalog: Catalog, saved: SavedSession) -> None:
     labels = Labels.read(saved.folder)
     for seq in (4, 8):
         labels.put(Label(seq, "wrong", "delegate", 200.0, "ann"))
@@ -154,9 +150,7 @@ def test_labels_come_along_as_far_as_their_messages(catalog: Catalog, saved: Sav
     assert set(Labels.read(made.saved.folder).wrong) == {4}
 
 
-def test_a_room_that_is_open_elsewhere_can_be_forked_without_its_torn_end(
-    catalog: Catalog, saved: SavedSession
-) -> None:
+def test_open_room_is_forked_without_tail(catalog: Catalog, saved: SavedSession) -> None:
     intact = saved.log_path.read_bytes()
     with saved.log_path.open("ab") as log:
         log.write(b'{"seq":10,')
@@ -165,16 +159,14 @@ def test_a_room_that_is_open_elsewhere_can_be_forked_without_its_torn_end(
     assert made.saved.log_path.read_bytes() == intact
 
 
-def test_a_title_tells_of_one_fork_only_and_stays_short(
-    catalog: Catalog, saved: SavedSession
-) -> None:
+def test_fork_of_fork_is_titled_once(catalog: Catalog, saved: SavedSession) -> None:
     again = fork(catalog, fork(catalog, saved, NOW).saved, NOW)
     assert again.saved.metadata.title == "Standup (fork)"
     saved.rename("x" * 500)
     assert len(fork(catalog, saved, NOW).saved.metadata.title) == 120
 
 
-def test_files_are_copied_where_they_can_have_one_name_only(
+def test_files_are_copied_without_links(
     catalog: Catalog, saved: SavedSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(_self: Path, _target: Path) -> None:
@@ -199,7 +191,7 @@ def test_nothing_is_left_of_a_fork_that_failed(
     assert sorted(saved.folder.parent.iterdir()) == before
 
 
-def test_nothing_is_left_of_a_fork_that_was_killed(catalog: Catalog, saved: SavedSession) -> None:
+def test_killed_fork_leaves_nothing(catalog: Catalog, saved: SavedSession) -> None:
     before = sorted(saved.folder.parent.iterdir())
     program = (
         "import os, sys; from pathlib import Path; from genie_core.sessions import fork\n"
@@ -216,7 +208,7 @@ def test_nothing_is_left_of_a_fork_that_was_killed(catalog: Catalog, saved: Save
     assert sorted(saved.folder.parent.iterdir()) == before
 
 
-def test_a_fork_of_a_log_out_of_order_is_in_order(catalog: Catalog, saved: SavedSession) -> None:
+def test_disordered_log_is_forked_in_order(catalog: Catalog, saved: SavedSession) -> None:
     lines = saved.log_path.read_bytes().splitlines(keepends=True)
     saved.log_path.write_bytes(b"".join([lines[5], *lines[:5], *lines[6:]]))
     assert fork(catalog, saved, NOW).saved.log_path.read_bytes() == b"".join(lines)

@@ -14,18 +14,18 @@ def test_a_holder_says_all_that_is_known_of_it() -> None:
     assert str(LockHolder()) == "another process"
 
 
-def test_in_few_words_a_holder_is_a_person_or_else_a_process() -> None:
+def test_holder_is_person_or_process() -> None:
     assert LockHolder(7, "ann\x1b").who == "ann"
     assert LockHolder(7, " \n").who == "process 7"
     assert LockHolder().who == "another process"
 
 
 @pytest.mark.parametrize("since", [1e300, -1e300, 1e18, float("nan"), float("inf")])
-def test_a_time_that_no_calendar_knows_is_left_out(since: float) -> None:
+def test_impossible_time_is_left_out(since: float) -> None:
     assert str(LockHolder(7, since=since)) == "process 7"
 
 
-def test_what_somebody_put_for_a_name_does_not_reach_the_terminal_as_it_is() -> None:
+def test_hostile_name_is_made_printable() -> None:
     said = str(LockHolder(7, "a\x1b[31m\n\u202e", "b\x1b[0m" * 100))
     assert said.isprintable()
     assert len(said) < 200

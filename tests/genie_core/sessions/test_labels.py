@@ -39,7 +39,7 @@ def test_only_its_owner_can_read_the_file(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / LABELS_NAME).stat().st_mode) == 0o600
 
 
-def test_lines_that_cant_be_understood_are_passed_over(tmp_path: Path) -> None:
+def test_senseless_lines_are_skipped(tmp_path: Path) -> None:
     labels = Labels.read(tmp_path)
     labels.put(label(3))
     with (tmp_path / LABELS_NAME).open("ab") as file:
@@ -51,7 +51,7 @@ def test_lines_that_cant_be_understood_are_passed_over(tmp_path: Path) -> None:
     assert problem.startswith("4 lines of ")
 
 
-def test_a_line_that_was_never_finished_spoils_no_other(tmp_path: Path) -> None:
+def test_unfinished_line_spoils_no_other(tmp_path: Path) -> None:
     labels = Labels.read(tmp_path)
     labels.put(label(3))
     with (tmp_path / LABELS_NAME).open("ab") as file:
@@ -62,9 +62,7 @@ def test_a_line_that_was_never_finished_spoils_no_other(tmp_path: Path) -> None:
     assert len(Labels.read(tmp_path).problems) == 1
 
 
-def test_what_the_disk_refuses_is_neither_kept_nor_left_behind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_write_keeps_no_label(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     labels = Labels.read(tmp_path)
     labels.put(label(3))
     before = (tmp_path / LABELS_NAME).read_bytes()

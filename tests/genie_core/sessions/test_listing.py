@@ -30,11 +30,11 @@ ROWS = [
         ("  ", "abcd"),
     ],
 )
-def test_a_text_picks_rows_by_title_tags_and_people(text: str, expected: str) -> None:
+def test_text_filters_by_title_tag_person(text: str, expected: str) -> None:
     assert "".join(row.id for row in arrange(ROWS, text, Sort.ACTIVITY)) == expected
 
 
-def test_a_part_of_an_id_is_found_if_it_is_not_there_by_chance() -> None:
+def test_only_telling_id_part_is_found() -> None:
     row = SessionRow("2026-11-21-standup-77fk", "Standup")
     for text, found in (("77fk", [row]), ("2026-11", [row]), ("77", []), ("stand", [row])):
         assert arrange([row], text, Sort.ACTIVITY) == found

@@ -44,7 +44,7 @@ def refusal(folder: Path) -> SessionInUse:
     return refused.value
 
 
-def test_a_second_process_is_told_who_holds_the_room(tmp_path: Path) -> None:
+def test_second_process_learns_holder(tmp_path: Path) -> None:
     before = time.time()
     with other_process(tmp_path) as other:
         who = holder(tmp_path)
@@ -58,9 +58,7 @@ def test_a_second_process_is_told_who_holds_the_room(tmp_path: Path) -> None:
     assert holder(tmp_path) is None
 
 
-def test_what_a_killed_process_left_is_taken_over_and_logged(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_lock_of_killed_process_is_taken(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with other_process(tmp_path) as other:
         other.kill()
     with hold(tmp_path):
@@ -69,9 +67,7 @@ def test_what_a_killed_process_left_is_taken_over_and_logged(
         )
 
 
-def test_what_was_let_go_in_good_order_is_no_word_worth(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_clean_release_is_not_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with other_process(tmp_path) as other:
         other.communicate()
     for _ in range(2):
@@ -80,7 +76,7 @@ def test_what_was_let_go_in_good_order_is_no_word_worth(
     assert caplog.text == ""
 
 
-def test_looking_neither_makes_a_lock_nor_keeps_anybody_out(tmp_path: Path) -> None:
+def test_looking_creates_no_lock(tmp_path: Path) -> None:
     assert holder(tmp_path) is None
     assert not (tmp_path / LOCK_NAME).exists()
     with hold(tmp_path):
@@ -115,9 +111,7 @@ def shared(folder: Path) -> Iterator[int]:
         os.close(descriptor)
 
 
-def test_somebody_who_looks_for_long_is_waited_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_look_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pauses: list[float] = []
     with shared(tmp_path) as looking:
 
@@ -134,9 +128,7 @@ def test_somebody_who_looks_for_long_is_waited_for(
             assert who.pid == os.getpid()
 
 
-def test_somebody_who_never_ends_to_look_is_not_waited_for_in_vain(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_endless_look_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("genie_core.sessions.lock._PATIENCE", 0.0)
     with shared(tmp_path):
         assert "another process;" in str(refusal(tmp_path))
@@ -145,14 +137,14 @@ def test_somebody_who_never_ends_to_look_is_not_waited_for_in_vain(
 @pytest.mark.parametrize(
     "left", ["nonsense", "4711", '{"pid": -1}', '{"pid": "x"}', "[" * 4000, '{"since": 1e400}']
 )
-def test_a_holder_that_left_no_word_is_another_process(tmp_path: Path, left: str) -> None:
+def test_unknown_holder_is_other_process(tmp_path: Path, left: str) -> None:
     with hold(tmp_path):
         (tmp_path / LOCK_NAME).write_text(left)
         assert "another process;" in str(refusal(tmp_path))
         assert holder(tmp_path) == LockHolder()
 
 
-def test_a_folder_that_cannot_be_locked_is_one_clear_line(tmp_path: Path) -> None:
+def test_unlockable_folder_is_clear_error(tmp_path: Path) -> None:
     (tmp_path / "room").write_text("in the way")
     with pytest.raises(DiskFailure, match="can't lock the folder"), hold(tmp_path / "room"):
         pass
@@ -160,14 +152,14 @@ def test_a_folder_that_cannot_be_locked_is_one_clear_line(tmp_path: Path) -> Non
         holder(tmp_path / "room")
 
 
-def test_what_breaks_while_a_folder_is_held_passes_as_it_is(tmp_path: Path) -> None:
+def test_error_while_held_passes_unchanged(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError), hold(tmp_path):
         raise FileNotFoundError
     with hold(tmp_path):
         pass
 
 
-def test_what_is_no_file_is_neither_waited_for_nor_followed(tmp_path: Path) -> None:
+def test_link_or_pipe_as_lock_is_refused(tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.write_text("of somebody")
     (tmp_path / "linked").mkdir()

@@ -78,7 +78,7 @@ def test_a_preview_is_short() -> None:
     assert len(preview_of(room(("bob", MessagePosted("1", "x" * 1_000_000))))) == PREVIEW_CHARS
 
 
-def test_what_others_and_agents_said_behind_what_was_seen_is_unread() -> None:
+def test_others_later_entries_are_unread() -> None:
     state = room(
         ASKED,
         DECIDED,
@@ -89,7 +89,7 @@ def test_what_others_and_agents_said_behind_what_was_seen_is_unread() -> None:
     assert [unread_in(state, seen, "ann") for seen in range(8)] == [0, 3, 3, 2, 2, 2, 1, 0]
 
 
-def test_private_messages_are_unread_for_who_can_read_them() -> None:
+def test_private_is_unread_for_reader_only() -> None:
     state = room(("bob", MessagePosted("1", "", to="cleo", sealed=(b"x", b"y"))))
     assert [unread_in(state, 2, name) for name in ("ann", "bob", "cleo")] == [0, 0, 1]
 

@@ -53,7 +53,7 @@ def test_there_is_a_step_from_every_version() -> None:
     assert SessionMetadata(id="r", title="", kind="hosted", created=0.0).version == FORMAT
 
 
-def test_a_room_of_the_first_version_is_read_with_all_it_says(folder: Path) -> None:
+def test_first_version_is_read_completely(folder: Path) -> None:
     record = SavedSession.load(folder).metadata
     assert record == SessionMetadata(
         id="2026-11-21-standup-3fk9",
@@ -84,7 +84,7 @@ def test_reading_writes_nothing_and_opening_does(folder: Path) -> None:
             assert opened.problems == []
 
 
-def test_nothing_is_written_while_another_one_has_the_room(folder: Path) -> None:
+def test_held_room_is_not_migrated(folder: Path) -> None:
     one, other = SavedSession.load(folder), SavedSession.load(folder)
     with one.held():
         (folder / "room.json").write_text(FIRST)

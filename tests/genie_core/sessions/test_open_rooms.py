@@ -26,7 +26,7 @@ def reopened(file: Path, folder: Path) -> list[str]:
     return [each.metadata.title for each in rooms_to_reopen(file, folder)]
 
 
-def test_rooms_come_back_in_the_order_in_which_they_were_kept(file: Path, tmp_path: Path) -> None:
+def test_rooms_reopen_in_kept_order(file: Path, tmp_path: Path) -> None:
     one, two = made(tmp_path, "One", 990.0), made(tmp_path, "Two", 1_000.0)
     assert reopened(file, tmp_path) == []
     keep_open_rooms(file, [two.id, "gone", "../one", one.id], QUIT)
@@ -35,7 +35,7 @@ def test_rooms_come_back_in_the_order_in_which_they_were_kept(file: Path, tmp_pa
     assert reopened(file, tmp_path) == ["Two"]
 
 
-def test_a_room_that_was_hosted_since_is_the_latest(file: Path, tmp_path: Path) -> None:
+def test_room_hosted_later_wins(file: Path, tmp_path: Path) -> None:
     one = made(tmp_path, "One", 990.0)
     keep_open_rooms(file, [one.id], QUIT)
     crashed = made(tmp_path, "Crashed", 2_000.0)
@@ -46,7 +46,7 @@ def test_a_room_that_was_hosted_since_is_the_latest(file: Path, tmp_path: Path) 
     assert reopened(file, tmp_path) == ["One"]
 
 
-def test_a_file_that_can_not_be_read_or_written_does_no_harm(file: Path, tmp_path: Path) -> None:
+def test_broken_file_does_no_harm(file: Path, tmp_path: Path) -> None:
     file.parent.mkdir()
     file.write_text("[")
     assert reopened(file, tmp_path) == []

@@ -114,7 +114,7 @@ def test_the_record_of_a_copy_knows_whose_it_is(saved: SavedSession, folder: str
     assert (record.id, record.kind, record.name, record.host) == ("r1", "joined", "bob", "ann")
 
 
-def test_a_record_is_made_anew_in_a_folder_whose_name_is_no_text(saved: SavedSession) -> None:
+def test_odd_folder_name_gets_record(saved: SavedSession) -> None:
     strange = saved.folder.with_name(f"{saved.id}\udcff")
     saved.folder.rename(strange)
     (strange / "room.json").unlink()
@@ -147,7 +147,7 @@ def test_a_room_that_is_open_is_not_touched(saved: SavedSession) -> None:
     assert saved.log_path.read_bytes() == b"torn"
 
 
-def test_a_disk_that_is_full_leaves_the_log_as_it_was(
+def test_full_disk_leaves_log_unchanged(
     saved: SavedSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     saved.log_path.write_bytes(b"".join(LINES) + b"torn")
@@ -165,7 +165,7 @@ def test_a_disk_that_is_full_leaves_the_log_as_it_was(
     assert saved.log_path.read_bytes() == b"".join(LINES)
 
 
-def test_a_log_that_cannot_be_read_changes_nothing(
+def test_unreadable_log_changes_nothing(
     saved: SavedSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = {path: path.read_bytes() for path in saved.folder.glob("*.json*")}
@@ -177,7 +177,7 @@ def test_a_log_that_cannot_be_read_changes_nothing(
     assert {path: path.read_bytes() for path in saved.folder.glob("*.json*")} == before
 
 
-def test_a_log_that_is_gone_does_not_take_the_summary_with_it(saved: SavedSession) -> None:
+def test_missing_log_keeps_summary(saved: SavedSession) -> None:
     saved.log_path.unlink()
     before = (saved.folder / "room.json").read_bytes()
     assert repair(saved.folder) == []
@@ -190,7 +190,7 @@ MANY = [
 ]
 
 
-def test_lines_that_are_out_of_order_are_put_in_order(saved: SavedSession) -> None:
+def test_disordered_lines_are_sorted(saved: SavedSession) -> None:
     lines = [encode_line(event) for event in MANY]
     saved.log_path.write_bytes(b"".join([*lines[:9], lines[289], *lines[9:]]))
     assert "events kept: 300, lost: 0" in repair(saved.folder)[0]
@@ -199,7 +199,7 @@ def test_lines_that_are_out_of_order_are_put_in_order(saved: SavedSession) -> No
     assert check(saved.folder).problems == []
 
 
-def test_around_a_bad_sector_all_is_read_and_mended(saved: SavedSession) -> None:
+def test_bad_sector_costs_only_its_events(saved: SavedSession) -> None:
     lines = [encode_line(event) for event in MANY]
     saved.log_path.write_bytes(b"".join(lines))
     with BadSectors(saved.log_path, [(8192, 12288)]).installed():

@@ -33,9 +33,7 @@ ROOMS = [
         (RetentionLimits(max_age_days=40, max_total_mb=90), ["quarter"]),
     ],
 )
-def test_the_oldest_are_past_the_limits_and_no_more_of_them(
-    limits: RetentionLimits, gone: list[str]
-) -> None:
+def test_only_oldest_exceed_limits(limits: RetentionLimits, gone: list[str]) -> None:
     assert [each.listing.id for each in due(reversed(ROOMS), limits, NOW)] == gone
 
 
@@ -47,12 +45,12 @@ def test_it_is_said_which_limit_it_is() -> None:
     ]
 
 
-def test_a_room_that_cannot_be_read_is_never_past_a_limit_but_counts() -> None:
+def test_unreadable_room_only_counts() -> None:
     rooms = [*ROOMS, listing("damaged", 500, 30, note="room.json can't be read")]
     assert [each.listing.id for each in due(rooms, RetentionLimits(120, 120), NOW)] == ["quarter"]
 
 
-def test_a_clock_that_was_set_back_makes_nothing_old() -> None:
+def test_clock_set_back_ages_nothing() -> None:
     assert due([listing("tomorrow", -1)], RetentionLimits(max_age_days=1), NOW) == []
 
 

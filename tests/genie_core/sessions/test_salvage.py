@@ -70,7 +70,7 @@ def test_a_whole_log_comes_back_as_it_was(base: Path, tmp_path: Path) -> None:
     assert check(done.saved.folder).problems == ["1 file is not on this machine"]
 
 
-def test_pieces_in_any_order_between_garbage_are_put_in_order(base: Path, tmp_path: Path) -> None:
+def test_shuffled_pieces_are_put_in_order(base: Path, tmp_path: Path) -> None:
     numbers = list(range(len(LINES)))
     random.Random(7).shuffle(numbers)
     for place, number in enumerate(numbers):
@@ -86,9 +86,7 @@ def test_pieces_in_any_order_between_garbage_are_put_in_order(base: Path, tmp_pa
     assert done.missing == []
 
 
-def test_holes_are_filled_from_other_sources_and_the_rest_is_marked(
-    base: Path, tmp_path: Path
-) -> None:
+def test_holes_are_filled_or_marked(base: Path, tmp_path: Path) -> None:
     mine = file(tmp_path, "mine", b"".join([*LINES[:4], b"x" * 30 + LINES[4], *LINES[12:]]))
     theirs = file(tmp_path, "theirs", b"".join(LINES[4:9]))
     done = salvaged(base, mine, theirs)
@@ -100,7 +98,7 @@ def test_holes_are_filled_from_other_sources_and_the_rest_is_marked(
     assert all(isinstance(each.body, UnreadableEvent) for each in events[9:12])
 
 
-def test_what_was_edited_gives_way_to_what_continues_the_chain(base: Path, tmp_path: Path) -> None:
+def test_edited_line_yields_to_chained_one(base: Path, tmp_path: Path) -> None:
     mine = file(tmp_path, "mine", WHOLE.replace(LINES[SAID], edited(LINES[SAID])))
     theirs = file(tmp_path, "theirs", WHOLE)
     done = salvaged(base, mine, theirs)
@@ -108,9 +106,7 @@ def test_what_was_edited_gives_way_to_what_continues_the_chain(base: Path, tmp_p
     assert done.left_out == 1
 
 
-def test_what_was_edited_stays_and_is_marked_if_there_is_nothing_else(
-    base: Path, tmp_path: Path
-) -> None:
+def test_lone_edited_line_stays_marked(base: Path, tmp_path: Path) -> None:
     content = WHOLE.replace(LINES[SAID], edited(LINES[SAID]))
     done = salvaged(base, file(tmp_path, "mine", content))
     assert done.saved.log_path.read_bytes() == content
@@ -146,7 +142,7 @@ def test_a_bad_disk_is_read_around(base: Path, tmp_path: Path) -> None:
     assert check(done.saved.folder).problems == done.doubts
 
 
-def test_a_session_is_mended_and_what_it_had_is_kept(base: Path, tmp_path: Path) -> None:
+def test_session_is_mended_and_backed_up(base: Path, tmp_path: Path) -> None:
     saved = saved_room(base)
     whole = saved.log_path.read_bytes()
     lines = whole.splitlines(keepends=True)
@@ -177,9 +173,7 @@ def test_a_lost_log_comes_back_from_a_copy(base: Path, tmp_path: Path) -> None:
     assert read_log(saved.log_path).state.head == len(lines) - 3
 
 
-def test_a_lost_log_of_an_imported_session_comes_back_from_a_copy(
-    base: Path, tmp_path: Path
-) -> None:
+def test_imported_log_returns_from_copy(base: Path, tmp_path: Path) -> None:
     saved = saved_room(base)
     whole = saved.log_path.read_bytes()
     saved.update(id="2026-11-25-standup", copied="import", origin=saved.metadata.id)
@@ -188,7 +182,7 @@ def test_a_lost_log_of_an_imported_session_comes_back_from_a_copy(
     assert saved.log_path.read_bytes() == whole
 
 
-def test_a_session_is_not_mended_with_another_room(base: Path, tmp_path: Path) -> None:
+def test_other_room_mends_nothing(base: Path, tmp_path: Path) -> None:
     saved = saved_room(base)
     saved.log_path.write_bytes(b"nothing is left\n")
     with pytest.raises(NotSalvaged, match="not of"):
@@ -198,7 +192,7 @@ def test_a_session_is_not_mended_with_another_room(base: Path, tmp_path: Path) -
         salvage_into(saved.folder, [saved.log_path])
 
 
-def test_a_room_that_is_here_is_not_salvaged_beside_itself(base: Path, tmp_path: Path) -> None:
+def test_existing_room_is_not_duplicated(base: Path, tmp_path: Path) -> None:
     source = file(tmp_path, "log", WHOLE)
     room = salvaged(base, source).saved.id
     with pytest.raises(NotSalvaged, match=f"--into {room}"):

@@ -86,7 +86,7 @@ def test_what_is_past_a_limit_is_told(tmp_path: Path) -> None:
         assert {row.due for row in limited.rows()} == {""}
 
 
-def test_who_has_a_session_open_is_told_and_has_read_it(recorded: Recorded) -> None:
+def test_open_session_shows_holder_and_read(recorded: Recorded) -> None:
     saved, other = recorded.said("Garden", "hi"), recorded.said("Kitchen", "hi")
     saved.update(unread=3)
     with saved.held("bob"):
@@ -147,7 +147,7 @@ def test_renaming_tags_and_forks_are_kept(recorded: Recorded) -> None:
         recorded.store.fork(saved.id, 99)
 
 
-def test_what_is_deleted_goes_to_the_trash_unless_it_is_open(recorded: Recorded) -> None:
+def test_deleted_goes_to_trash_unless_open(recorded: Recorded) -> None:
     saved = recorded.said("Garden", "hi")
     with saved.held(), pytest.raises(SessionInUse):
         recorded.store.delete(saved.id)
@@ -157,7 +157,7 @@ def test_what_is_deleted_goes_to_the_trash_unless_it_is_open(recorded: Recorded)
     assert (recorded.trash / saved.id / "events.jsonl").exists()
 
 
-def test_what_is_gone_meanwhile_is_an_error_in_one_line(recorded: Recorded) -> None:
+def test_vanished_session_is_clear_error(recorded: Recorded) -> None:
     recorded.said("Garden", "hi")
     for doing in (recorded.store.delete, recorded.store.fork):
         with pytest.raises(StorageError):

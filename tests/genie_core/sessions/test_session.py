@@ -47,7 +47,7 @@ def test_a_record_is_read_as_it_was_written(saved: SavedSession) -> None:
     assert json.loads(path.read_text())["title"] == "Standup"
 
 
-def test_a_newer_format_is_refused_with_both_numbers(saved: SavedSession) -> None:
+def test_newer_format_names_both_versions(saved: SavedSession) -> None:
     path = saved.folder / "room.json"
     path.write_text('{"version": 7, "all": "different"}')
     with pytest.raises(NewerVersion, match=r"format 7.*up to 3") as refusal:
@@ -58,9 +58,7 @@ def test_a_newer_format_is_refused_with_both_numbers(saved: SavedSession) -> Non
 @pytest.mark.parametrize(
     "content", [b"", b"{", b"[]", b'{"version":1}', b"\xff", b"[" * 100_000, b'{"version":"1"}']
 )
-def test_a_damaged_record_is_an_error_that_names_the_file(
-    saved: SavedSession, content: bytes
-) -> None:
+def test_damaged_record_names_file(saved: SavedSession, content: bytes) -> None:
     path = saved.folder / "room.json"
     path.write_bytes(content)
     with pytest.raises(DamagedSession, match=r"room\.json"):
@@ -91,7 +89,7 @@ def test_the_summary_follows_the_room(saved: SavedSession) -> None:
     assert record.model == "some model"
 
 
-def test_an_update_without_a_difference_writes_nothing(saved: SavedSession) -> None:
+def test_equal_update_writes_nothing(saved: SavedSession) -> None:
     path = saved.folder / "room.json"
     os.utime(path, (1.0, 1.0))
     saved.update(title="Standup")
@@ -101,7 +99,7 @@ def test_an_update_without_a_difference_writes_nothing(saved: SavedSession) -> N
     assert SavedSession.load(saved.folder).metadata.title == "Retro"
 
 
-async def test_the_log_and_the_engine_live_in_the_folder(saved: SavedSession) -> None:
+async def test_log_and_engine_share_folder(saved: SavedSession) -> None:
     with saved.held(), saved.open_log().log as log:
         await log.append([Event(1, 1.0, "", RoomCreated("r1", "Standup"))])
         with pytest.raises(SessionInUse), SavedSession.load(saved.folder).held():
@@ -110,7 +108,7 @@ async def test_the_log_and_the_engine_live_in_the_folder(saved: SavedSession) ->
     assert len(saved.open_log().events) == 1
 
 
-def test_a_change_that_could_not_be_written_is_written_next_time(saved: SavedSession) -> None:
+def test_failed_update_is_written_next_time(saved: SavedSession) -> None:
     obstacle = saved.folder / "room.json.new"
     obstacle.mkdir()
     for _ in range(2):
@@ -121,7 +119,7 @@ def test_a_change_that_could_not_be_written_is_written_next_time(saved: SavedSes
     assert SavedSession.load(saved.folder).metadata.title == "Retro"
 
 
-def test_a_folder_that_is_gone_cannot_be_put_aside(saved: SavedSession, tmp_path: Path) -> None:
+def test_missing_folder_is_not_put_aside(saved: SavedSession, tmp_path: Path) -> None:
     saved.folder.rename(tmp_path / "elsewhere")
     with pytest.raises(DiskFailure, match="can't rename the folder"):
         saved.put_aside()
@@ -148,7 +146,7 @@ def test_a_log_that_is_gone_is_told(
     assert f"{saved.log_path} is empty: this room had {had}" in problem
 
 
-def test_a_log_that_has_lost_its_end_is_told_once(saved: SavedSession) -> None:
+def test_lost_end_is_reported_once(saved: SavedSession) -> None:
     saved.update(messages=2)
     saved.log_path.write_bytes(b"".join(map(encode_line, LOG)))
     with (opened := saved.open_log()).log:
@@ -158,7 +156,7 @@ def test_a_log_that_has_lost_its_end_is_told_once(saved: SavedSession) -> None:
         assert len(opened.problems) == 1
 
 
-def test_a_message_that_was_recovered_is_not_missing(saved: SavedSession) -> None:
+def test_recovered_message_is_not_missing(saved: SavedSession) -> None:
     brought = Event(
         3, 3.0, "carol", RecoveredEvent(Event(2, 2.0, "carol", MessagePosted("2", "only here")))
     )
@@ -181,7 +179,7 @@ def test_a_pipe_is_refused_instead_of_waited_for(saved: SavedSession, name: str)
         SavedSession.load(saved.folder).open_log()
 
 
-def test_a_copy_knows_what_room_it_is_of_though_its_first_line_is_lost(saved: SavedSession) -> None:
+def test_copy_knows_room_without_first_line(saved: SavedSession) -> None:
     saved.update(kind="joined")
     saved.log_path.write_bytes(b"damaged\n" + encode_line(LOG[1]))
     with (opened := saved.open_log()).log:
@@ -190,7 +188,7 @@ def test_a_copy_knows_what_room_it_is_of_though_its_first_line_is_lost(saved: Sa
         assert any("line 1 is damaged" in problem for problem in opened.problems)
 
 
-def test_a_room_that_one_hosts_is_renamed_for_all_and_that_of_others_for_oneself(
+def test_rename_sets_title_or_own_alias(
     saved: SavedSession,
 ) -> None:
     saved.rename("Retro\n")
@@ -204,7 +202,7 @@ def test_a_room_that_one_hosts_is_renamed_for_all_and_that_of_others_for_oneself
     assert saved.metadata.shown_title == "Us"
 
 
-def test_tags_are_put_on_and_taken_off_whatever_their_case(saved: SavedSession) -> None:
+def test_tags_are_set_in_any_case(saved: SavedSession) -> None:
     assert saved.tag(["work", "#Urgent"]) == ("Urgent", "work")
     assert saved.tag(["WORK"]) == ("Urgent", "work")
     assert saved.tag(["later"], remove=["urgent"]) == ("later", "work")
@@ -230,7 +228,7 @@ def test_what_was_seen_only_grows(saved: SavedSession) -> None:
     assert (saved.metadata.seen, saved.metadata.unread) == (10, 0)
 
 
-def test_the_summary_counts_what_waits_and_what_is_unread(saved: SavedSession) -> None:
+def test_summary_counts_waiting_and_unread(saved: SavedSession) -> None:
     saved.update(name="hana")
     saved.note_seen(3)
     state = RoomState()
@@ -257,7 +255,7 @@ def crashed(saved: SavedSession) -> None:
     os.utime(saved.log_path, (4e9, 4e9))
 
 
-def test_a_record_catches_up_with_the_log_after_a_crash(saved: SavedSession) -> None:
+def test_record_catches_up_after_crash(saved: SavedSession) -> None:
     saved.rename("Mine")
     crashed(saved)
     assert saved.catch_up()
@@ -266,7 +264,7 @@ def test_a_record_catches_up_with_the_log_after_a_crash(saved: SavedSession) -> 
     assert (record.title, record.last_activity) == ("Mine", LOG[-1].at)
 
 
-def test_a_record_stays_behind_while_the_room_is_open(saved: SavedSession) -> None:
+def test_open_room_blocks_catching_up(saved: SavedSession) -> None:
     crashed(saved)
     other = SavedSession.load(saved.folder)
     with other.held(), pytest.raises(SessionInUse):
@@ -274,7 +272,7 @@ def test_a_record_stays_behind_while_the_room_is_open(saved: SavedSession) -> No
     assert SavedSession.load(saved.folder).metadata.messages == 0
 
 
-def test_what_is_open_can_be_told_as_it_is_by_now(saved: SavedSession) -> None:
+def test_open_room_record_follows_log(saved: SavedSession) -> None:
     before = saved.as_logged()
     assert before == saved.metadata
     crashed(saved)
@@ -287,9 +285,7 @@ def test_what_is_open_can_be_told_as_it_is_by_now(saved: SavedSession) -> None:
     assert SavedSession.load(saved.folder).metadata == before
 
 
-def test_catching_up_keeps_nobody_out_while_it_reads(
-    saved: SavedSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_catching_up_locks_out_nobody(saved: SavedSession, monkeypatch: pytest.MonkeyPatch) -> None:
     crashed(saved)
     state = LogReader.state
 
@@ -318,7 +314,7 @@ def test_that_something_is_lost_is_not_forgotten(
     assert SavedSession.load(saved.folder).metadata == before
 
 
-def test_a_record_that_was_written_to_since_does_not_hide_what_the_log_has(
+def test_later_record_write_hides_no_events(
     saved: SavedSession,
 ) -> None:
     crashed(saved)
@@ -332,7 +328,7 @@ def test_a_record_that_was_written_to_since_does_not_hide_what_the_log_has(
     assert (record.messages, record.head, record.tags) == (1, 2, ("garden",))
 
 
-def test_a_room_that_was_closed_in_good_order_is_not_read(
+def test_cleanly_closed_log_is_not_read(
     saved: SavedSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert not saved.catch_up()

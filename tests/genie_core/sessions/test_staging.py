@@ -18,5 +18,5 @@ def test_only_what_no_process_holds_is_swept(tmp_path: Path) -> None:
         assert list(tmp_path.iterdir()) == [folder.parent]
 
 
-def test_a_folder_that_does_not_exist_needs_no_sweep(tmp_path: Path) -> None:
+def test_missing_folder_needs_no_sweep(tmp_path: Path) -> None:
     sweep(tmp_path / "missing")

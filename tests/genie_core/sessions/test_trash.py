@@ -20,7 +20,7 @@ def saved(tmp_path: Path) -> SavedSession:
     return Catalog(tmp_path / "sessions").create("Standup", NOW)
 
 
-def test_a_room_goes_to_the_systems_trash_as_it_is(saved: SavedSession, tmp_path: Path) -> None:
+def test_room_moves_to_trash_unchanged(saved: SavedSession, tmp_path: Path) -> None:
     (saved.folder / "blobs").mkdir()
     (saved.folder / "blobs" / "file").write_text("content")
     (saved.folder / "blobs" / "file").chmod(0o400)
@@ -59,7 +59,7 @@ def test_a_room_that_cannot_be_read_goes_too(saved: SavedSession) -> None:
     assert sent == [saved.folder]
 
 
-def test_without_a_trash_it_is_said_what_can_be_done(saved: SavedSession) -> None:
+def test_missing_trash_names_way_out(saved: SavedSession) -> None:
     def refuse(_folder: Path) -> None:
         raise PermissionError(13, "Permission denied", "/.Trash-0")
 

@@ -54,7 +54,7 @@ def said(saved: SavedSession, by: str, body: AnyBody) -> None:
     write(saved, [*QUIET[:3], (by, body), *QUIET[3:]])
 
 
-def test_a_room_in_which_nothing_happened_is_removed(saved: SavedSession) -> None:
+def test_eventless_room_is_removed(saved: SavedSession) -> None:
     assert drop_if_unused(saved.folder)
     assert not list(saved.folder.parent.iterdir())
     assert not drop_if_unused(saved.folder)

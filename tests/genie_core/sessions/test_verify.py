@@ -54,14 +54,14 @@ def test_a_log_as_people_sign_it_is_proven(tmp_path: Path) -> None:
     assert {name: count for (name, _), count in found.signers.items()} == {"ann": 5, "bob": 2}
 
 
-def test_words_that_a_host_repeats_are_not_proven(tmp_path: Path) -> None:
+def test_repeated_entry_is_unproven(tmp_path: Path) -> None:
     log = talk()
     repeated = log.take(replace(log.events[4], seq=log.state.head + 1, parent=log.state.link))
     found = verified(tmp_path, log.events)
     assert [(each.seq, each.why) for each in found.unproven] == [(repeated.seq, REPEATED)]
 
 
-def test_the_sample_of_the_documentation_is_proven_but_for_what_it_lost(tmp_path: Path) -> None:
+def test_doc_sample_is_proven_but_for_loss(tmp_path: Path) -> None:
     made = Catalog(tmp_path).create("Standup", 1.0)
     made.log_path.write_bytes(b"".join(sample_lines()))
     found = verify_session(made.folder)
@@ -90,7 +90,7 @@ def test_swapped_and_missing_entries_are_found(tmp_path: Path) -> None:
     assert missing.problems == ["event 5 before line 5 can't be read"]
 
 
-def test_a_change_of_an_unknown_message_is_not_proven(tmp_path: Path) -> None:
+def test_change_of_unknown_is_unproven(tmp_path: Path) -> None:
     log = founded("bob", listed=False)
     said = log.next("bob", MessagePosted("m", "x", "bob"))
     stray = replace(said, body=MessageEdited(3, "y", signature=b"s" * 64))
@@ -98,14 +98,14 @@ def test_a_change_of_an_unknown_message_is_not_proven(tmp_path: Path) -> None:
     assert [each.why for each in found.unproven] == [NO_MESSAGE]
 
 
-def test_a_step_that_contradicts_the_log_is_not_proven(tmp_path: Path) -> None:
+def test_contradicting_step_is_unproven(tmp_path: Path) -> None:
     log = founded("bob", listed=False)
     said = log.next("ann", MessagePosted("m", "x", "ann"))
     found = verified(tmp_path, [*log.events, replace(said, body=AnswerPosted(3, "391"))])
     assert [each.why for each in found.unproven] == ["event 5 speaks of the unknown message 3"]
 
 
-def test_a_room_from_before_foundings_proves_nothing(tmp_path: Path) -> None:
+def test_unfounded_room_proves_nothing(tmp_path: Path) -> None:
     events = [
         Event(1, 1.0, "", RoomCreated("r1", "Standup")),
         Event(2, 2.0, "", HostStarted("ann", key=ANN.key)),

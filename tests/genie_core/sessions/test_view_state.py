@@ -28,7 +28,7 @@ def unsent(n: int, at: float = 0.0) -> PendingMessage:
     return PendingMessage(f"id{n}", f"text {n}", emote=False, at=at or float(n))
 
 
-def test_a_view_comes_back_as_it_was_and_is_private(tmp_path: Path) -> None:
+def test_view_is_restored_and_private(tmp_path: Path) -> None:
     message = PendingMessage(
         "a",
         "hello",
@@ -106,7 +106,7 @@ def test_a_view_from_before_has_nothing_attached(tmp_path: Path) -> None:
     assert read_view(tmp_path) == View(draft="hi", at=4, seen=9, files=(), quotes=())
 
 
-def test_it_needs_the_files_of_its_draft_and_of_what_was_not_sent() -> None:
+def test_view_needs_draft_and_unsent_files() -> None:
     drafted, sent = FileRef("ab" * 32, "a", 1), FileRef("cd" * 32, "b", 2)
     message = PendingMessage("x", "look", emote=False, at=1.0, files=(sent,))
     assert list(View(files=(drafted,), unsent=(message,)).files_needed()) == [drafted, sent]
@@ -120,7 +120,7 @@ def test_without_a_folder_nothing_is_made(tmp_path: Path) -> None:
     assert not gone.exists()
 
 
-def test_unsent_messages_from_two_places_are_one_list(tmp_path: Path) -> None:
+def test_unsent_lists_are_merged(tmp_path: Path) -> None:
     first, second, third = unsent(1), unsent(2), unsent(3)
     assert together((third,), (first, second), (second,)) == (first, second, third)
     assert together() == ()

@@ -9,7 +9,7 @@ from genie_core.settings.credentials import hide_own_secrets, names_at_hand
 from genie_core.settings.locations import find_locations
 
 
-def test_stored_secrets_count_by_name_and_are_not_shown(tmp_path: Path) -> None:
+def test_stored_secrets_show_only_names(tmp_path: Path) -> None:
     places = find_locations({"GENIE_HOME": str(tmp_path)})
     OwnSecrets("ann", places.secrets, keyring=lambda: None).set("MY_KEY", "the value")
     found = names_at_hand("ann", places, {"HOME": "/home/ann"})
@@ -18,7 +18,7 @@ def test_stored_secrets_count_by_name_and_are_not_shown(tmp_path: Path) -> None:
     assert names_at_hand("bob", places, {}).keys() == {"MY_KEY"}
 
 
-def test_a_secret_that_is_not_clear_does_not_count(tmp_path: Path) -> None:
+def test_ambiguous_secret_does_not_count(tmp_path: Path) -> None:
     places = find_locations({"GENIE_HOME": str(tmp_path)})
     for name in ("ann", "ben"):
         (places.secrets / name).mkdir(parents=True)
@@ -27,7 +27,7 @@ def test_a_secret_that_is_not_clear_does_not_count(tmp_path: Path) -> None:
     assert names_at_hand("zoe", places, {}) == {}
 
 
-def test_what_is_stored_is_hidden_before_any_engine_reads_it(
+def test_stored_secrets_are_masked_early(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     places = find_locations({"GENIE_HOME": str(tmp_path)})

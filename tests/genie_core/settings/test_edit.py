@@ -49,7 +49,7 @@ def comments(text: str) -> list[str]:
 
 @settings(max_examples=40)
 @given(st.lists(st.tuples(KEYS, VALUES), max_size=4))
-def test_what_is_put_in_is_read_back_and_all_else_stays(
+def test_put_value_reads_back_rest_stays(
     changes: list[tuple[tuple[str, ...], object]],
 ) -> None:
     text, wanted = TEXT, dict[tuple[str, ...], object]()
@@ -67,14 +67,14 @@ def test_what_is_put_in_is_read_back_and_all_else_stays(
 
 @settings(max_examples=40)
 @given(KEYS, VALUES)
-def test_what_is_put_in_anew_can_be_taken_out_again(key: tuple[str, ...], value: object) -> None:
+def test_put_value_can_be_removed(key: tuple[str, ...], value: object) -> None:
     for text in ("", "# nothing yet\n", "[agents.a]\ndescription = 'x'\n"):
         again = remove(put(text, key, value), key)
         assert tomllib.loads(again) == tomllib.loads(text)
         assert ("# nothing yet" in again) == ("# nothing yet" in text)
 
 
-def test_a_new_setting_stands_with_its_like_and_leaves_comments_at_their_tables() -> None:
+def test_new_setting_joins_its_table() -> None:
     first, _, rest = put(TEXT, ("model",), "x:y").partition('model = "x:y"\n')
     assert first.endswith("'''\n")
     assert rest.startswith("\n# how many there may be\n[limits]\n")
@@ -94,7 +94,7 @@ def test_what_is_not_there_cannot_be_taken_out(key: tuple[str, ...]) -> None:
     "text",
     ["", TEXT, "# x\na = 1\n", 'rules = [{ effect = "deny" }]\n', '[[rules]]\neffect = "ask"\n'],
 )
-def test_asking_about_everything_comes_and_goes_as_a_rule(text: str) -> None:
+def test_asking_about_reads_toggles_rule(text: str) -> None:
     asking = ask_about_reads(text, ask=True)
     assert any(asks_about_reads(rule) for rule in tomllib.loads(asking)["rules"])
     again = ask_about_reads(asking, ask=False)

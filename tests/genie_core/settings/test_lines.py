@@ -22,7 +22,7 @@ description = "x"
 '''
 
 
-def test_every_setting_has_the_line_on_which_it_begins() -> None:
+def test_settings_know_their_lines() -> None:
     for text in (TEXT, TEXT.replace("\n", "\r\n")):
         found = {each.key: (each.first, each.last) for each in statements(text)}
         assert found == {

@@ -46,7 +46,7 @@ def test_every_value_tells_where_it_comes_from(source: SettingsSource) -> None:
     assert not reading.origin(("model",)).overrides
 
 
-def test_a_change_is_written_at_once_and_read_back(source: SettingsSource, tmp_path: Path) -> None:
+def test_change_is_written_and_read_back(source: SettingsSource, tmp_path: Path) -> None:
     link = tmp_path / "link.toml"
     link.symlink_to(source.file)
     linked = SettingsSource(link)
@@ -59,7 +59,7 @@ def test_a_change_is_written_at_once_and_read_back(source: SettingsSource, tmp_p
     assert source.file.stat().st_mode & 0o777 == 0o600
 
 
-def test_the_first_setting_makes_the_file_in_a_folder_of_its_own(tmp_path: Path) -> None:
+def test_first_setting_creates_private_file(tmp_path: Path) -> None:
     source = SettingsSource(tmp_path / "config" / "settings.toml")
     source.change([partial(put, key=("notify",), value="none")])
     assert source.read().settings == Settings(notify="none")
@@ -75,14 +75,14 @@ def test_what_would_not_load_is_not_written(source: SettingsSource) -> None:
 
 
 @pytest.mark.parametrize("text", ["modle = 'x'\n", "model = \n", "limits = 3\n"])
-def test_a_file_that_is_wrong_already_is_said_to_be(source: SettingsSource, text: str) -> None:
+def test_broken_file_is_not_changed(source: SettingsSource, text: str) -> None:
     source.file.write_text(text)
     with pytest.raises(SettingsError, match=r"line 1: .*"):
         source.change([partial(put, key=("limits", "members"), value=3)])
     assert source.file.read_text() == text
 
 
-def test_mending_may_leave_old_mistakes_and_makes_no_new_ones(source: SettingsSource) -> None:
+def test_repair_adds_no_mistakes(source: SettingsSource) -> None:
     source.file.write_text("modle = 'x'\nport = 'y'\n[agents.a]\ndescription = 'x'\nemoji = 'x'\n")
     source.repair(partial(remove, key=("modle",)))
     assert source.file.read_text().startswith("port = 'y'\n[agents.a]\n")
@@ -95,7 +95,7 @@ def test_an_origin_in_words() -> None:
     assert Origin("file", "settings.toml:3").text == "settings.toml:3"
 
 
-def test_a_disk_that_takes_nothing_is_a_clear_error(tmp_path: Path) -> None:
+def test_unwritable_file_is_clear_error(tmp_path: Path) -> None:
     (tmp_path / "config").write_text("a file where the folder should be")
     source = SettingsSource(tmp_path / "config" / "settings.toml")
     with pytest.raises(SettingsError, match="the settings"):

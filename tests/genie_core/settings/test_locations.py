@@ -19,13 +19,13 @@ def test_one_variable_moves_everything(tmp_path: Path) -> None:
         assert path.is_relative_to(tmp_path)
 
 
-def test_without_it_the_platform_decides_and_the_folders_are_ours_alone() -> None:
+def test_platform_decides_by_default() -> None:
     places = find_locations({})
     for path in (places.config, places.data, places.log, places.search):
         assert "genie-tui" in path.parts
 
 
-def test_a_home_that_nobody_has_is_one_clear_line() -> None:
+def test_unknown_home_is_clear_error() -> None:
     with pytest.raises(NoSuchPlace, match="'~nosuchuser/x' names no folder"):
         find_locations({"GENIE_HOME": "~nosuchuser/x"})
 
@@ -42,9 +42,7 @@ def test_a_relative_folder_needs_a_current_one(
     assert folder_at("/notes") == Path("/notes")
 
 
-def test_a_path_is_short_below_home_and_whole_elsewhere(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_path_below_home_is_shortened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     assert short_path(tmp_path / "home" / "a" / "b") == "~/a/b"
     assert short_path(tmp_path / "elsewhere") == str(tmp_path / "elsewhere")

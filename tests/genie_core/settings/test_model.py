@@ -32,11 +32,11 @@ def write(folder: Path, text: str) -> Path:
     return file
 
 
-def test_without_a_file_everything_has_its_default(tmp_path: Path) -> None:
+def test_missing_file_gives_defaults(tmp_path: Path) -> None:
     assert load_settings(tmp_path / "absent.toml", {}) == Settings()
 
 
-def test_the_command_line_wins_over_the_environment_and_that_over_the_file(tmp_path: Path) -> None:
+def test_command_line_beats_env_beats_file(tmp_path: Path) -> None:
     file = write(tmp_path, 'name = "file"\nmodel = "file:m"\nport = 1000\n')
     env = {"GENIE_MODEL": "env:m", "GENIE_PORT": "2000"}
     settings = load_settings(file, env, {"port": 3000, "model": None})
@@ -74,9 +74,7 @@ def test_the_command_line_wins_over_the_environment_and_that_over_the_file(tmp_p
         ('model = """\nport = 1\n"""\nport = "x"\n', ["line 4", "port can't be 'x'"]),
     ],
 )
-def test_a_mistake_names_file_line_and_what_would_be_right(
-    tmp_path: Path, text: str, expected: list[str]
-) -> None:
+def test_mistake_names_file_line_and_remedy(tmp_path: Path, text: str, expected: list[str]) -> None:
     file = write(tmp_path, text)
     with pytest.raises(SettingsError) as caught:
         load_settings(file, {})
@@ -175,7 +173,7 @@ def test_other_agents_are_kept(tmp_path: Path, broken: str, place: int) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
-def test_settings_are_read_in_encodings_of_editors(tmp_path: Path, encoding: str) -> None:
+def test_editor_encodings_are_read(tmp_path: Path, encoding: str) -> None:
     file = tmp_path / "settings.toml"
     file.write_bytes('name = "änn"\r\nport = 1000\r\n'.encode(encoding))
     assert load_settings(file, {}) == Settings(name="änn", port=1000)
@@ -188,7 +186,7 @@ def test_settings_that_are_no_text_name_the_line(tmp_path: Path) -> None:
         load_settings(file, {})
 
 
-def test_broken_entry_does_not_keep_from_changing(tmp_path: Path) -> None:
+def test_broken_entry_allows_changes(tmp_path: Path) -> None:
     file = write(tmp_path, BROKEN_RULES[0])
     SettingsSource(file).change([partial(put, key=("port",), value=1000)])
     assert "port = 1000" in file.read_text()
@@ -198,18 +196,18 @@ def test_broken_entry_does_not_keep_from_changing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("port", ["soon", "99999", "-1"])
-def test_a_mistake_in_the_environment_names_the_variable(tmp_path: Path, port: str) -> None:
+def test_env_mistake_names_variable(tmp_path: Path, port: str) -> None:
     with pytest.raises(SettingsError, match=f"GENIE_PORT can't be '{port}'"):
         load_settings(tmp_path / "absent.toml", {"GENIE_PORT": port})
 
 
 @pytest.mark.parametrize("workspace", ["~nosuchuser/x", "a\0b"])
-def test_a_workspace_that_can_be_no_folder_is_a_clear_error(tmp_path: Path, workspace: str) -> None:
+def test_impossible_workspace_is_refused(tmp_path: Path, workspace: str) -> None:
     with pytest.raises(NoSuchPlace, match="names no folder"):
         assistant_config(Settings(workspace=workspace), below(tmp_path))
 
 
-def test_a_sandbox_with_a_folder_that_can_be_none_is_a_clear_error(tmp_path: Path) -> None:
+def test_impossible_sandbox_path_is_refused(tmp_path: Path) -> None:
     settings = load_settings(
         write(tmp_path, "[sandbox]\nreadable = ['~nosuchuser/x']\n"), {"GENIE_SANDBOX_MODE": "off"}
     )
@@ -354,9 +352,7 @@ def test_the_defaults_are_those_of_the_assistant(tmp_path: Path) -> None:
     )
 
 
-def test_the_tool_servers_are_beside_the_settings_unless_they_say_otherwise(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_servers_file_is_beside_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/ann")
     places = below(tmp_path)
     places.config.mkdir()
@@ -367,7 +363,7 @@ def test_the_tool_servers_are_beside_the_settings_unless_they_say_otherwise(
         assert assistant_config(Settings(mcp=mcp), places).servers_file == Path(file)
 
 
-def test_everything_wrong_is_told_at_once_the_file_before_the_environment(tmp_path: Path) -> None:
+def test_mistakes_are_listed_file_first(tmp_path: Path) -> None:
     written = read_settings(write(tmp_path, "modle = 'x'\nport = -1\n[budget]\ntokens = 'x'\n"))
     env = {"GENIE_LOCAL": "perhaps", "GENIE_TOOL_LIMITS_SHELL": "1", "GENIE_NOTIFY": "x"}
     found = list(problems(written, env))
@@ -380,7 +376,7 @@ def test_everything_wrong_is_told_at_once_the_file_before_the_environment(tmp_pa
     assert "true or false" in found[-1]
 
 
-def test_what_is_wrong_is_not_repeated_with_the_key_in_it(tmp_path: Path) -> None:
+def test_mistake_shows_no_api_key(tmp_path: Path) -> None:
     key = "sk-" + "a1b2c3d4" * 4
     with pytest.raises(SettingsError) as caught:
         load_settings(write(tmp_path, f"port = '{key}'\n"), {})
@@ -412,7 +408,7 @@ def test_limits_are_a_table_of_their_own(tmp_path: Path) -> None:
         load_settings(file, {"GENIE_LIMITS_BURST": "many"})
 
 
-def test_a_key_that_is_named_for_one_address_does_not_go_to_another(tmp_path: Path) -> None:
+def test_api_key_stays_with_its_address(tmp_path: Path) -> None:
     file = tmp_path / "settings.toml"
     file.write_text(
         'model = "m"\nbase_url = "http://mine/v1"\napi_key_env = "MINE"\n'
@@ -441,7 +437,7 @@ description = "Codes."
 """
 
 
-def test_an_agent_with_a_command_answers_by_its_name(tmp_path: Path) -> None:
+def test_command_agent_answers_by_name(tmp_path: Path) -> None:
     places = Locations(tmp_path, tmp_path, tmp_path)
     file = write(tmp_path, PROGRAM)
     config = assistant_config(load_settings(file, {}), places)

@@ -14,7 +14,7 @@ from genie_core.settings.preferences import (
 )
 
 
-def test_everybody_has_a_file_and_names_that_look_alike_share_one(tmp_path: Path) -> None:
+def test_similar_names_share_file(tmp_path: Path) -> None:
     file = preferences_file(tmp_path, "Ann")
     keep_preferences(file, "briefly")
     assert read_preferences(preferences_file(tmp_path, "ann")) == "briefly"
@@ -26,13 +26,13 @@ def test_everybody_has_a_file_and_names_that_look_alike_share_one(tmp_path: Path
     assert not (tmp_path / "none").exists()
 
 
-def test_a_file_made_by_hand_is_cut_to_what_a_room_takes(tmp_path: Path) -> None:
+def test_handmade_file_is_cut_to_limit(tmp_path: Path) -> None:
     file = tmp_path / "ann.txt"
     file.write_text("\n" + "x" * 3 * PREFERENCE_CHARS)
     assert read_preferences(file) == "x" * PREFERENCE_CHARS
 
 
-def test_what_cannot_be_read_or_written_is_one_line_that_names_the_file(tmp_path: Path) -> None:
+def test_unusable_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "binary.txt").write_bytes(b"\xff\xfe\0")
     (tmp_path / "folder.txt").mkdir()
     for name in ("binary.txt", "folder.txt"):
@@ -42,9 +42,7 @@ def test_what_cannot_be_read_or_written_is_one_line_that_names_the_file(tmp_path
         keep_preferences(tmp_path / "folder.txt", "briefly")
 
 
-def test_what_others_must_not_or_cannot_have_is_not_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_secret_or_overlong_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redaction, "_KNOWN", KnownSecrets())
     redaction.know({"A_KEY": "correct-horse"})
     for text in ("x" * (PREFERENCE_CHARS + 1), "use correct-horse", "half \ud83d"):

@@ -17,7 +17,7 @@ def test_a_text_is_known_once_it_was_noted(tmp_path: Path) -> None:
     assert file.stat().st_mode & 0o077 == 0
 
 
-def test_the_file_stays_small_and_a_broken_one_asks_again(tmp_path: Path) -> None:
+def test_file_stays_small_broken_asks_again(tmp_path: Path) -> None:
     file = tmp_path / "shown"
     file.write_bytes(b"\xff\n" + b"x\n" * 2 * MOST)
     assert not was_shown(file, COMMAND)

@@ -45,7 +45,7 @@ async def test_a_whole_state_comes_back(tmp_path: Path) -> None:
     assert await restored(StateKeeper("it", "key", DataStore(tmp_path)), Whole()) == {"a": 1}
 
 
-async def test_a_growing_state_is_appended_and_comes_back(tmp_path: Path) -> None:
+async def test_growing_state_is_journalled(tmp_path: Path) -> None:
     store = DataStore(tmp_path)
     keeper, holder = StateKeeper("it", "key", store), Growing()
     for number in range(3):
@@ -60,14 +60,14 @@ async def test_nothing_saved_restores_nothing(tmp_path: Path) -> None:
     assert await restored(StateKeeper("it", "key", DataStore(tmp_path)), Whole("fresh")) == "fresh"
 
 
-async def test_without_a_store_the_state_lives_on_in_memory() -> None:
+async def test_without_store_state_is_in_memory() -> None:
     keeper = StateKeeper("it", "key", None)
     await keeper.save(Whole(1))
     keeper.release(Whole(2))
     assert await restored(keeper, Whole()) == 2
 
 
-async def test_without_a_store_nothing_is_collected_for_a_journal() -> None:
+async def test_without_store_nothing_is_collected() -> None:
     keeper, holder = StateKeeper("it", "key", None), Growing()
     holder.add(1)
     await keeper.save(holder)
@@ -83,7 +83,7 @@ async def test_a_memory_is_on_disk_once_it_was_written(tmp_path: Path) -> None:
     assert not StateKeeper("it", "key", None).on_disk
 
 
-async def test_while_the_disk_refuses_the_state_lives_on_in_memory(tmp_path: Path) -> None:
+async def test_failing_disk_keeps_state_in_memory(tmp_path: Path) -> None:
     (tmp_path / "blocked").write_text("not a folder")
     keeper, holder = StateKeeper("it", "key", DataStore(tmp_path / "blocked")), Growing()
     holder.add(1)
@@ -94,7 +94,7 @@ async def test_while_the_disk_refuses_the_state_lives_on_in_memory(tmp_path: Pat
     assert await restored(keeper, Whole()) == [1]
 
 
-async def test_lines_that_could_not_be_written_are_written_with_the_next(tmp_path: Path) -> None:
+async def test_failed_lines_come_with_next_ones(tmp_path: Path) -> None:
     blocker = tmp_path / "folder"
     blocker.write_text("not a folder")
     store = DataStore(blocker)
@@ -108,14 +108,14 @@ async def test_lines_that_could_not_be_written_are_written_with_the_next(tmp_pat
     assert await store.load_lines("key") == [1, 2]
 
 
-async def test_a_state_that_is_no_json_fails_the_promise_not_the_caller(tmp_path: Path) -> None:
+async def test_non_json_state_fails_only_future(tmp_path: Path) -> None:
     store = DataStore(tmp_path)
     with pytest.raises(StateError, match=r"key\.json: TypeError"):
         await StateKeeper("it", "key", store).save(Whole(object()))
     assert len(store.problems) == 1
 
 
-async def test_a_state_that_cannot_be_told_fails_the_promise_and_is_reported(
+async def test_failing_serializer_is_reported(
     tmp_path: Path,
 ) -> None:
     class Mute(Whole):
@@ -132,9 +132,7 @@ async def test_a_state_that_cannot_be_told_fails_the_promise_and_is_reported(
 
 
 @pytest.mark.parametrize("name", ["key.json", "key.jsonl"])
-async def test_what_cannot_be_read_is_left_alone_and_the_memory_goes_on_without(
-    tmp_path: Path, name: str
-) -> None:
+async def test_unreadable_state_is_left_alone(tmp_path: Path, name: str) -> None:
     (tmp_path / name).mkdir()  # no permissions stop a test that root runs
     store = DataStore(tmp_path)
     keeper, holder = StateKeeper("it", "key", store), Growing()
@@ -149,7 +147,7 @@ async def test_what_cannot_be_read_is_left_alone_and_the_memory_goes_on_without(
     assert [each.name for each in tmp_path.iterdir()] == [name]
 
 
-async def test_a_holder_that_rejects_its_state_fails_at_the_state_stage(tmp_path: Path) -> None:
+async def test_rejected_state_fails_state_stage(tmp_path: Path) -> None:
     class Picky(Whole):
         def set_serialized(self, state: Any, /) -> None:
             raise LookupError(state)
@@ -161,7 +159,7 @@ async def test_a_holder_that_rejects_its_state_fails_at_the_state_stage(tmp_path
     assert isinstance(caught.value.cause, LookupError)
 
 
-async def test_a_list_that_was_saved_whole_becomes_the_beginning_of_a_journal(
+async def test_whole_list_becomes_journal(
     tmp_path: Path,
 ) -> None:
     await StateKeeper("it", "key", DataStore(tmp_path)).save(Whole([1, 2]))
@@ -174,7 +172,7 @@ async def test_a_list_that_was_saved_whole_becomes_the_beginning_of_a_journal(
     assert await restored(StateKeeper("it", "key", DataStore(tmp_path)), Growing()) == [1, 2, 3]
 
 
-async def test_any_other_whole_state_goes_on_being_saved_whole(tmp_path: Path) -> None:
+async def test_other_whole_state_stays_whole(tmp_path: Path) -> None:
     class Counting(Growing):
         def get_serialized(self) -> Any:
             return {"sum": sum(self.value)}
@@ -193,7 +191,7 @@ async def test_any_other_whole_state_goes_on_being_saved_whole(tmp_path: Path) -
     assert await restored(StateKeeper("it", "key", DataStore(tmp_path)), Counting()) == [12]
 
 
-async def test_a_state_saved_whole_counts_from_then_on_for_one_that_was_journalled(
+async def test_whole_state_replaces_journal(
     tmp_path: Path,
 ) -> None:
     store = DataStore(tmp_path)
@@ -208,7 +206,7 @@ async def test_a_state_saved_whole_counts_from_then_on_for_one_that_was_journall
     assert await restored(StateKeeper("it", "key", DataStore(tmp_path)), Whole()) == "newest"
 
 
-async def test_what_is_no_json_is_refused_each_time_and_lives_on_in_memory(tmp_path: Path) -> None:
+async def test_non_json_line_is_refused_each_time(tmp_path: Path) -> None:
     keeper, holder = StateKeeper("it", "key", DataStore(tmp_path)), Growing()
     holder.add(1)
     earlier = keeper.save(holder)
@@ -223,7 +221,7 @@ async def test_what_is_no_json_is_refused_each_time_and_lives_on_in_memory(tmp_p
     assert await restored(StateKeeper("it", "key", DataStore(tmp_path)), Growing()) == [1]
 
 
-async def test_what_is_still_being_written_is_kept_until_it_is(tmp_path: Path) -> None:
+async def test_pending_save_keeps_released_state(tmp_path: Path) -> None:
     store = DataStore(tmp_path)
     keeper, holder = StateKeeper("it", "key", store), Whole("state")
     promise = keeper.save(holder)
@@ -279,7 +277,7 @@ def test_only_lines_make_up_for_a_whole_state() -> None:
 
 
 @pytest.mark.parametrize("disk", ["none", "refusing", "working"])
-async def test_lines_alone_bring_a_memory_back_life_after_life(tmp_path: Path, disk: str) -> None:
+async def test_lines_alone_restore_each_time(tmp_path: Path, disk: str) -> None:
     folder = tmp_path / "folder"
     keeper = StateKeeper("it", "key", None if disk == "none" else DataStore(folder))
     for number in range(3):
@@ -296,7 +294,7 @@ async def test_lines_alone_bring_a_memory_back_life_after_life(tmp_path: Path, d
         assert await DataStore(folder).load_lines("key") == [0, 1, 2]
 
 
-async def test_a_state_that_was_saved_whole_is_not_for_one_that_knows_lines_only(
+async def test_whole_state_is_refused_by_lines(
     tmp_path: Path,
 ) -> None:
     await StateKeeper("it", "key", DataStore(tmp_path)).save(Whole({"a": 1}))

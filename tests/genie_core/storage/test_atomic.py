@@ -16,9 +16,7 @@ from genie_core.storage.atomic import (
 )
 
 
-def test_a_file_is_synced_before_it_takes_the_name_and_its_name_after(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_file_and_its_name_are_synced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = FaultyFiles(monkeypatch, tmp_path)
     replace_file(tmp_path / "a.json", b"new")
     assert files.calls == [
@@ -32,9 +30,7 @@ def test_a_file_is_synced_before_it_takes_the_name_and_its_name_after(
     assert (tmp_path / "a.json").read_bytes() == b"new"
 
 
-def test_new_folders_are_synced_into_their_parents(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_new_folders_are_synced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = FaultyFiles(monkeypatch, tmp_path)
     make_private_folder(tmp_path / "a" / "b")
     assert files.calls == [
@@ -49,7 +45,7 @@ def test_new_folders_are_synced_into_their_parents(
 
 
 @pytest.mark.parametrize("number", range(4))
-def test_a_failure_before_the_name_is_taken_leaves_the_old_content(
+def test_early_failure_keeps_old_content(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     path = tmp_path / "a.json"
@@ -74,17 +70,13 @@ def test_a_full_disk_leaves_the_old_content(
     assert path.read_bytes() == b"old"
 
 
-def test_what_is_taken_in_pieces_is_written_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_partial_writes_are_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     FaultyFiles(monkeypatch, tmp_path).piece = 3
     replace_file(tmp_path / "a.json", b"0123456789")
     assert (tmp_path / "a.json").read_bytes() == b"0123456789"
 
 
-def test_a_system_that_takes_nothing_is_not_asked_for_ever(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_write_of_nothing_is_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     FaultyFiles(monkeypatch, tmp_path).piece = 0
     with pytest.raises(OSError, match="took nothing"):
         replace_file(tmp_path / "a.json", b"0123456789")
@@ -100,7 +92,7 @@ def test_what_may_never_end_is_not_read(tmp_path: Path) -> None:
     assert read_file(tmp_path / "file") == b"x"
 
 
-def test_a_link_or_a_pipe_in_the_way_of_a_new_file_leads_nowhere(tmp_path: Path) -> None:
+def test_link_or_pipe_is_not_followed(tmp_path: Path) -> None:
     path, other = tmp_path / "a.json", tmp_path / "other"
     other.write_bytes(b"of somebody")
     (tmp_path / "a.json.new").symlink_to(other)
@@ -111,9 +103,7 @@ def test_a_link_or_a_pipe_in_the_way_of_a_new_file_leads_nowhere(tmp_path: Path)
     assert sorted(each.name for each in tmp_path.iterdir()) == ["a.json", "other"]
 
 
-def test_a_line_is_appended_durably_to_a_private_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_line_is_appended_durably(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "lines"
     files = FaultyFiles(monkeypatch, tmp_path)
     append_line(path, b"one\n")
@@ -124,9 +114,7 @@ def test_a_line_is_appended_durably_to_a_private_file(
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_a_line_that_does_not_fit_is_cut_off_and_an_unfinished_one_stays_separate(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_partial_line_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "lines"
     path.write_bytes(b"one\ntw")
     with monkeypatch.context() as patch:

@@ -45,9 +45,7 @@ def names(store: BlobStore) -> list[str]:
     return sorted(each.name for each in store.folder.iterdir())
 
 
-def test_a_file_that_is_added_is_kept_once_private_and_read_only(
-    store: BlobStore, tmp_path: Path
-) -> None:
+def test_added_file_is_kept_once_read_only(store: BlobStore, tmp_path: Path) -> None:
     path = person_file(tmp_path)
     assert store.add(path) == (DIGEST, len(DATA))
     assert store.add(path) == (DIGEST, len(DATA))
@@ -59,9 +57,7 @@ def test_a_file_that_is_added_is_kept_once_private_and_read_only(
     assert store.digests() == {DIGEST: len(DATA)}
 
 
-def test_adding_a_file_again_mends_a_copy_that_was_damaged(
-    store: BlobStore, tmp_path: Path
-) -> None:
+def test_adding_again_mends_damaged_copy(store: BlobStore, tmp_path: Path) -> None:
     store.add(person_file(tmp_path))
     store.path(DIGEST).chmod(0o600)
     store.path(DIGEST).write_bytes(b"rot")
@@ -69,7 +65,7 @@ def test_adding_a_file_again_mends_a_copy_that_was_damaged(
     assert store.path(DIGEST).read_bytes() == DATA
 
 
-def test_what_is_no_ordinary_file_cannot_be_attached(store: BlobStore, tmp_path: Path) -> None:
+def test_special_files_are_refused(store: BlobStore, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "empty").touch()
     for path, why in [
@@ -86,7 +82,7 @@ def test_what_is_no_ordinary_file_cannot_be_attached(store: BlobStore, tmp_path:
     assert not store.folder.exists() or names(store) == []
 
 
-def test_a_file_over_the_limit_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
+def test_oversized_file_leaves_nothing(tmp_path: Path) -> None:
     store = BlobStore(tmp_path / "blobs", limit=len(DATA) - 1)
     with pytest.raises(BlobTooLarge) as refusal:
         store.add(person_file(tmp_path))
@@ -97,7 +93,7 @@ def test_a_file_over_the_limit_is_refused_and_leaves_nothing(tmp_path: Path) -> 
     BlobStore(tmp_path / "blobs", limit=len(DATA)).add(person_file(tmp_path))
 
 
-def test_a_file_arrives_in_pieces_and_is_checked_in_the_end(store: BlobStore) -> None:
+def test_pieces_are_checked_at_end(store: BlobStore) -> None:
     assert store.begin(DIGEST, len(DATA)) == 0
     for offset in range(0, len(DATA), 70_000):
         assert store.have(DIGEST) == offset
@@ -114,7 +110,7 @@ def test_a_file_arrives_in_pieces_and_is_checked_in_the_end(store: BlobStore) ->
     pieces=st.lists(st.tuples(st.integers(0, 130), st.integers(0, 60), st.booleans()), max_size=40)
 )
 @example(pieces=[(0, 40, False), (40, 60, True), (0, 0, False)])
-def test_pieces_in_any_order_leave_a_beginning_of_the_file(
+def test_unordered_pieces_keep_prefix(
     pieces: list[tuple[int, int, bool]],
 ) -> None:
     data, digest = DATA[:100], hashlib.sha256(DATA[:100]).hexdigest()
@@ -136,7 +132,7 @@ def test_pieces_in_any_order_leave_a_beginning_of_the_file(
 
 
 @pytest.mark.parametrize("wrong", [DATA[:-1] + b"!", DATA[:-1]])
-def test_what_is_not_the_file_it_should_be_is_thrown_away(store: BlobStore, wrong: bytes) -> None:
+def test_wrong_content_is_discarded(store: BlobStore, wrong: bytes) -> None:
     store.write(DIGEST, 0, wrong)
     with pytest.raises(DamagedBlob):
         store.finish(DIGEST, len(DATA))
@@ -144,7 +140,7 @@ def test_what_is_not_the_file_it_should_be_is_thrown_away(store: BlobStore, wron
     assert store.begin(DIGEST, len(DATA)) == 0
 
 
-def test_a_beginning_that_cannot_be_one_is_removed(store: BlobStore) -> None:
+def test_impossible_partial_is_removed(store: BlobStore) -> None:
     store.write(DIGEST, 0, DATA + b"more")
     assert store.begin(DIGEST, len(DATA)) == 0
     store.write(DIGEST, 0, b"x" * len(DATA))
@@ -152,7 +148,7 @@ def test_a_beginning_that_cannot_be_one_is_removed(store: BlobStore) -> None:
     assert names(store) == []
 
 
-def test_a_beginning_with_all_bytes_is_checked_when_it_is_taken_up_again(store: BlobStore) -> None:
+def test_complete_partial_is_checked(store: BlobStore) -> None:
     store.write(DIGEST, 0, DATA)  # and then the program ended
     assert store.begin(DIGEST, len(DATA)) == len(DATA)
     assert names(store) == [DIGEST]
@@ -183,7 +179,7 @@ def test_nobody_spoils_what_somebody_else_sends(store: BlobStore) -> None:
     assert store.path(DIGEST).read_bytes() == DATA
 
 
-def test_two_threads_that_send_the_same_file_get_it_there(store: BlobStore) -> None:
+def test_concurrent_senders_store_file(store: BlobStore) -> None:
     def send(_thread: int) -> None:
         have = store.begin(DIGEST, len(DATA))
         while have < len(DATA) and store.size(DIGEST) is None:
@@ -222,7 +218,7 @@ def test_what_is_not_there_is_said_to_be_unknown(store: BlobStore) -> None:
     assert (store.have(DIGEST), store.size(DIGEST), store.total()) == (0, None, 0)
 
 
-def test_the_total_counts_whole_blocks_of_everything(store: BlobStore, tmp_path: Path) -> None:
+def test_total_counts_whole_blocks(store: BlobStore, tmp_path: Path) -> None:
     store.add(person_file(tmp_path))
     store.write("0" * 64, 0, b"x")
     assert store.total() == on_disk(len(DATA)) + BLOCK_BYTES
@@ -266,7 +262,7 @@ def test_a_full_disk_breaks_nothing(
     store.finish(DIGEST, len(DATA))
 
 
-def test_whichever_call_fails_a_second_attempt_works(
+def test_failed_call_allows_second_try(
     store: BlobStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     faults = FaultyFiles(monkeypatch, store.folder)
@@ -306,9 +302,7 @@ while True:
 """
 
 
-def test_a_process_that_is_killed_leaves_what_can_be_taken_up(
-    store: BlobStore, tmp_path: Path
-) -> None:
+def test_killed_process_leaves_resumable(store: BlobStore, tmp_path: Path) -> None:
     arguments = [str(person_file(tmp_path)), str(store.folder), DIGEST, str(len(DATA))]
     for attempt in range(8):
         with subprocess.Popen(

@@ -20,7 +20,7 @@ def lines(*values: object) -> bytes:
     return b"".join(map(encode_line, values))
 
 
-async def test_what_was_asked_for_before_is_seen_by_a_read(tmp_path: Path) -> None:
+async def test_read_sees_earlier_appends(tmp_path: Path) -> None:
     disk = Disk()
     path = tmp_path / "a.jsonl"
     for number in range(50):
@@ -39,7 +39,7 @@ async def test_the_newest_of_many_replacements_wins(tmp_path: Path) -> None:
     disk.close()
 
 
-async def test_a_torn_tail_is_cut_before_the_next_append(tmp_path: Path) -> None:
+async def test_torn_tail_is_cut_before_append(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(lines(1, 2) + b'{"crc":"00')
     disk = Disk()
@@ -49,7 +49,7 @@ async def test_a_torn_tail_is_cut_before_the_next_append(tmp_path: Path) -> None
     disk.close()
 
 
-async def test_appends_without_sync_are_synced_when_asked_for(
+async def test_unsynced_appends_sync_on_close(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = FaultyFiles(monkeypatch, tmp_path)
@@ -62,7 +62,7 @@ async def test_appends_without_sync_are_synced_when_asked_for(
     assert (tmp_path / "b.jsonl").read_bytes() == lines(1)
 
 
-async def test_a_failed_write_is_told_and_the_next_one_is_made(tmp_path: Path) -> None:
+async def test_failed_write_spares_next_one(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     disk = Disk()
     with pytest.raises(StateError, match="file"):
@@ -84,7 +84,7 @@ async def test_files_and_folders_are_private(tmp_path: Path) -> None:
     disk.close()
 
 
-async def test_closing_writes_what_is_waiting_and_refuses_more(tmp_path: Path) -> None:
+async def test_closing_writes_rest_refuses_more(tmp_path: Path) -> None:
     disk = Disk()
     path = tmp_path / "a.jsonl"
     _ = disk.append(path, lines(1))
@@ -102,7 +102,7 @@ async def test_no_thread_is_left_after_closing(tmp_path: Path) -> None:
     assert set(threading.enumerate()) <= before
 
 
-async def test_work_that_comes_while_an_idle_thread_syncs_gets_no_second_thread(
+async def test_syncing_thread_takes_new_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     syncing, may_end = threading.Event(), threading.Event()
@@ -130,7 +130,7 @@ async def test_work_that_comes_while_an_idle_thread_syncs_gets_no_second_thread(
     assert (tmp_path / "b.jsonl").read_bytes() == lines(3)
 
 
-async def test_a_file_that_keeps_failing_is_one_problem(tmp_path: Path) -> None:
+async def test_repeated_failure_is_one_problem(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     disk = Disk()
     for number in range(20):
@@ -153,7 +153,7 @@ async def test_many_damaged_lines_are_one_problem(tmp_path: Path) -> None:
     disk.close()
 
 
-def test_a_program_that_forgets_to_close_loses_nothing(tmp_path: Path) -> None:
+def test_unclosed_store_loses_nothing(tmp_path: Path) -> None:
     code = f"""
 import asyncio
 from pathlib import Path
@@ -170,7 +170,7 @@ asyncio.run(main())
     assert (tmp_path / "log.jsonl").read_bytes() == lines(*range(200))
 
 
-async def test_what_gathers_is_written_and_synced_together(
+async def test_queued_appends_sync_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     is_busy, may_begin = threading.Event(), threading.Event()
@@ -251,7 +251,7 @@ async def test_a_sync_that_fails_later_is_told(
     disk.close()
 
 
-async def test_a_file_that_is_removed_while_it_is_open_is_made_again(tmp_path: Path) -> None:
+async def test_removed_file_is_recreated(tmp_path: Path) -> None:
     disk = Disk()
     path = tmp_path / "a.jsonl"
     await disk.append(path, lines(1))
@@ -276,7 +276,7 @@ async def test_few_files_are_open_and_none_while_idle(tmp_path: Path) -> None:
     assert opened() == 0
 
 
-async def test_any_error_of_a_write_reaches_its_promise_and_spares_the_thread(
+async def test_any_write_error_spares_thread(
     tmp_path: Path,
 ) -> None:
     disk = Disk()

@@ -103,7 +103,7 @@ def test_two_at_once_get_two_files(tmp_path: Path) -> None:
     assert tmp_path / "same (40).tar.gz" in made
 
 
-def test_where_nothing_can_be_saved_one_line_says_so(tmp_path: Path) -> None:
+def test_failed_saving_is_one_line(tmp_path: Path) -> None:
     source = tmp_path / "source"
     source.write_bytes(b"x")
     with pytest.raises(FileNotSaved, match="no such file or directory; choose another place"):

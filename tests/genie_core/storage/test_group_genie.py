@@ -64,7 +64,7 @@ BOB = ("Bob Lee", "system", "search:00000003", "web reader:00000004")
 @pytest.mark.parametrize(
     ("folder", "person"), [("alice", ALICE), ("Bob_Lee", BOB)], ids=["plain", "substituted"]
 )
-async def test_journals_are_taken_over_with_subagents_below_their_parents(
+async def test_journals_move_with_subagents(
     tmp_path: Path, folder: str, person: tuple[str, ...]
 ) -> None:
     store = copied("0.0.4", tmp_path / "store")
@@ -84,7 +84,7 @@ async def test_journals_are_taken_over_with_subagents_below_their_parents(
     assert store.problems == []
 
 
-async def test_whole_states_are_taken_over_without_their_wrapping(tmp_path: Path) -> None:
+async def test_whole_states_move_unwrapped(tmp_path: Path) -> None:
     store = copied("0.0.2", tmp_path / "store")
     messages = await opened(store, "team")
     listed = value("0.0.2", "team", "session.json")["messages"]
@@ -102,7 +102,7 @@ async def test_whole_states_are_taken_over_without_their_wrapping(tmp_path: Path
 
 
 @pytest.mark.parametrize("version", ["0.0.2", "0.0.4"])
-async def test_the_originals_stay_and_a_second_opening_changes_nothing(
+async def test_originals_stay_move_runs_once(
     tmp_path: Path, version: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = copied(version, tmp_path / "store")
@@ -193,7 +193,7 @@ async def test_a_session_is_given_to_one_id_only(tmp_path: Path, first: str, sec
     assert await opened(DataStore(tmp_path / "store"), first) == messages
 
 
-async def test_a_folder_that_only_one_of_the_possible_people_used_is_theirs(tmp_path: Path) -> None:
+async def test_shared_name_goes_to_only_user(tmp_path: Path) -> None:
     store = DataStore(tmp_path)
     (tmp_path / "s" / "a_b").mkdir(parents=True)
     message = json.dumps(Message("hi", "a/b").serialize())
@@ -204,7 +204,7 @@ async def test_a_folder_that_only_one_of_the_possible_people_used_is_theirs(tmp_
     assert await store.narrowed("s", "a_b").load_lines("system") == []
 
 
-async def test_subagents_that_nobody_remembers_are_the_system_agents(tmp_path: Path) -> None:
+async def test_orphan_subagents_go_to_system(tmp_path: Path) -> None:
     store = copied("0.0.4", tmp_path / "store")
     (tmp_path / "store" / "team" / "alice" / "system.jsonl").write_text('{"n": 1}\n')
     await opened(store, "team")
@@ -238,7 +238,7 @@ async def test_a_damaged_state_is_reported_and_stays(tmp_path: Path) -> None:
     assert (helpers.root_path / "system.json.damaged").read_text() == "{"
 
 
-async def test_what_the_disk_refuses_is_taken_over_later(
+async def test_failed_move_is_retried_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = copied("0.0.4", tmp_path / "store")
@@ -254,7 +254,7 @@ async def test_what_the_disk_refuses_is_taken_over_later(
     assert again.problems == []
 
 
-async def test_newer_journals_count_beside_older_states(tmp_path: Path) -> None:
+async def test_newer_journal_beats_older_state(tmp_path: Path) -> None:
     store = copied("0.0.2", tmp_path / "store")
     shutil.copytree(FILES / "0.0.4" / "team", tmp_path / "store" / "team", dirs_exist_ok=True)
     messages = await opened(store, "team")
@@ -266,7 +266,7 @@ async def test_newer_journals_count_beside_older_states(tmp_path: Path) -> None:
     assert tree(tmp_path / "store") == after
 
 
-async def test_a_session_can_be_read_by_its_id_without_being_opened(tmp_path: Path) -> None:
+async def test_unopened_session_is_read_by_id(tmp_path: Path) -> None:
     store = copied("0.0.4", tmp_path / "store")
     for session, folder in (("room:1", "room_1"), ("team", "team")):
         messages = await load_messages(store.narrowed(session))
@@ -274,7 +274,7 @@ async def test_a_session_can_be_read_by_its_id_without_being_opened(tmp_path: Pa
         assert [each.serialize() for each in messages] == lines("0.0.4", folder, "session.jsonl")
 
 
-async def test_a_session_of_ours_is_opened_without_a_search(
+async def test_own_session_opens_without_search(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = DataStore(tmp_path)
@@ -333,7 +333,7 @@ async def test_helpers_go_on_from_what_they_remember(tmp_path: Path, version: st
     assert store.problems == []
 
 
-async def test_an_agent_on_the_openai_sdk_takes_its_lines_over(tmp_path: Path) -> None:
+async def test_openai_agent_keeps_its_lines(tmp_path: Path) -> None:
     store = copied("0.0.4", tmp_path / "store")
     await opened(store, "openai")
     saved = await store.narrowed("openai", "alice").load_lines("system")

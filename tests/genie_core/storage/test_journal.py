@@ -14,7 +14,7 @@ values = st.recursive(
 
 
 @given(st.lists(values, max_size=6), st.data())
-def test_a_file_cut_anywhere_gives_its_whole_lines(written: list[Any], data: st.DataObject) -> None:
+def test_cut_file_gives_whole_lines(written: list[Any], data: st.DataObject) -> None:
     lines = [encode_line(value) for value in written]
     content = b"".join(lines)
     cut = data.draw(st.integers(0, len(content)))
@@ -94,7 +94,7 @@ def flipped(content: bytes, at: int) -> list[bytes]:
     return [content[:at] + bytes([content[at] ^ 1 << bit]) + content[at + 1 :] for bit in range(8)]
 
 
-def test_journals_without_checksums_are_read_and_never_cut() -> None:
+def test_plain_journal_is_read_never_cut() -> None:
     journal = decode_journal(b'{"a": 1}\n\n  \nhalf a li\n{"crc": "x"}\n[NaN]\n{"torn')
     assert journal.values == [{"a": 1}, {"crc": "x"}, [None]]
     assert journal.damaged == [4, 7]
@@ -109,14 +109,14 @@ def test_deep_nesting_is_damage_not_a_crash() -> None:
         decode_value(deep)
 
 
-def test_what_is_damaged_is_named_as_far_as_one_wants_to_read() -> None:
+def test_damage_report_is_short() -> None:
     good = encode_line(1)
     assert decode_journal(b"x\n" + good).damage == "line 1 is damaged and was"
     many = decode_journal(b"x\n" * 7 + good)
     assert many.damage == "7 damaged lines (1, 2, 3, 4, 5, …) were"
 
 
-def test_numbers_too_large_for_a_float_are_read_as_null() -> None:
+def test_huge_numbers_become_null() -> None:
     """Infinity, which Python makes of them, could not be written again."""
     journal = decode_journal(b'{"n": 1e999}\n{"n": -1e999}\n{"n": 1.5}\n')
     assert journal.values == [{"n": None}, {"n": None}, {"n": 1.5}]

@@ -39,7 +39,7 @@ def test_lines_owed_come_before_the_next(
     assert not journal.behind
 
 
-def test_a_little_space_is_used_for_what_is_owed_the_longest(
+def test_little_space_takes_oldest_owed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, journal: JournalFile
 ) -> None:
     files = FaultyFiles(monkeypatch, tmp_path)
@@ -51,7 +51,7 @@ def test_a_little_space_is_used_for_what_is_owed_the_longest(
     assert journal.behind
 
 
-def test_lines_owed_are_written_when_there_are_no_next(
+def test_owed_lines_are_written_on_catch_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, journal: JournalFile
 ) -> None:
     files = FaultyFiles(monkeypatch, tmp_path)
@@ -64,7 +64,7 @@ def test_lines_owed_are_written_when_there_are_no_next(
 
 
 @pytest.mark.parametrize("trouble", ["fdatasync", "ftruncate"])
-def test_what_was_not_written_whole_is_not_read_and_not_kept(
+def test_partial_write_is_not_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, journal: JournalFile, trouble: str
 ) -> None:
     journal.append(line(1), sync=True)
@@ -80,7 +80,7 @@ def test_what_was_not_written_whole_is_not_read_and_not_kept(
     assert (tmp_path / "a.jsonl").read_bytes() == line(1) + line(2) + line(3)
 
 
-def test_appends_cost_one_write_and_one_sync_however_long_the_journal(
+def test_append_costs_one_write_and_sync(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, journal: JournalFile
 ) -> None:
     journal.append(b"".join(line(number) for number in range(1_000)), sync=True)
@@ -89,9 +89,7 @@ def test_appends_cost_one_write_and_one_sync_however_long_the_journal(
     assert [name for name, _ in files.calls] == ["write", "fdatasync"]
 
 
-def test_reading_leaves_a_torn_tail_to_the_next_append(
-    tmp_path: Path, journal: JournalFile, problems: list[str]
-) -> None:
+def test_reading_keeps_torn_tail(tmp_path: Path, journal: JournalFile, problems: list[str]) -> None:
     path = tmp_path / "a.jsonl"
     torn = line(1) + b'{"crc":"00'
     path.write_bytes(torn)
@@ -114,9 +112,7 @@ def test_a_folder_that_was_removed_is_made_again(tmp_path: Path, problems: list[
     assert journal.read().values == [2, 3]
 
 
-def test_a_plain_journal_gets_checksums_before_anything_is_added(
-    tmp_path: Path, journal: JournalFile
-) -> None:
+def test_plain_journal_gets_checksums(tmp_path: Path, journal: JournalFile) -> None:
     path = tmp_path / "a.jsonl"
     plain = b'{"n": 1}\n\n{"n": 2}'
     path.write_bytes(plain)
@@ -127,7 +123,7 @@ def test_a_plain_journal_gets_checksums_before_anything_is_added(
     assert (tmp_path / "a.jsonl.group-genie").read_bytes() == plain
 
 
-def test_a_line_that_another_process_was_writing_is_not_cut_off(
+def test_foreign_partial_line_is_kept(
     tmp_path: Path, journal: JournalFile, problems: list[str]
 ) -> None:
     path, theirs = tmp_path / "a.jsonl", line("theirs")

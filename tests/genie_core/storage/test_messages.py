@@ -20,7 +20,7 @@ async def opened(path: Path) -> MessageLog:
     return conversation
 
 
-async def test_messages_come_back_in_order_after_those_from_before(tmp_path: Path) -> None:
+async def test_messages_follow_restored_ones(tmp_path: Path) -> None:
     first = await opened(tmp_path)
     for number in range(3):
         await first.add(Message(str(number), "alice", request_id=f"r{number}"))
@@ -43,7 +43,7 @@ async def test_what_waits_for_opening_keeps_its_order(tmp_path: Path) -> None:
     assert [message.content for message in conversation.messages] == ["0", "1", "2"]
 
 
-async def test_a_message_that_cannot_be_understood_is_left_out_and_reported(tmp_path: Path) -> None:
+async def test_senseless_message_is_left_out(tmp_path: Path) -> None:
     store = DataStore(tmp_path)
     await store.append("session", [{"content": "a", "sender": "alice"}, {"sender": "bob"}, 3])
     conversation = MessageLog(store)
@@ -53,7 +53,7 @@ async def test_a_message_that_cannot_be_understood_is_left_out_and_reported(tmp_
     assert problem.startswith("2 saved messages were left out, first number 2")
 
 
-async def test_an_unreadable_file_leaves_an_empty_conversation(tmp_path: Path) -> None:
+async def test_unreadable_file_opens_empty(tmp_path: Path) -> None:
     (tmp_path / "session.jsonl").mkdir()
     store = DataStore(tmp_path)
     conversation = MessageLog(store)
@@ -75,9 +75,7 @@ async def test_an_unreadable_file_leaves_an_empty_conversation(tmp_path: Path) -
         [{"content": "a", "sender": "alice", "attachments": 7}],
     ],
 )
-async def test_whatever_a_state_file_holds_the_conversation_opens(
-    tmp_path: Path, state: Any
-) -> None:
+async def test_any_state_file_opens(tmp_path: Path, state: Any) -> None:
     store = DataStore(tmp_path)
     await store.save("session", state)
     conversation = MessageLog(store)
@@ -90,9 +88,7 @@ async def test_whatever_a_state_file_holds_the_conversation_opens(
     assert len(store.problems) == 1
 
 
-async def test_loading_that_fails_in_any_way_is_told_and_opens(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_any_load_failure_opens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def broken(_key: str) -> None:
         raise MemoryError("too much")
 
@@ -122,7 +118,7 @@ async def test_loading_that_is_killed_begins_anew(tmp_path: Path) -> None:
     assert [message.content for message in conversation.messages] == ["old"]
 
 
-async def test_an_action_that_raises_does_not_keep_the_later_ones_waiting(tmp_path: Path) -> None:
+async def test_raising_action_blocks_no_later_one(tmp_path: Path) -> None:
     def broken() -> None:
         raise RuntimeError("not my day")
 
@@ -134,14 +130,14 @@ async def test_an_action_that_raises_does_not_keep_the_later_ones_waiting(tmp_pa
     assert done == [1, 2]
 
 
-async def test_what_was_on_disk_is_handed_out_without_what_came_after(tmp_path: Path) -> None:
+async def test_remembered_excludes_new_messages(tmp_path: Path) -> None:
     await (await opened(tmp_path)).add(Message("old", "alice"))
     conversation = MessageLog(DataStore(tmp_path))
     conversation.when_open(lambda: conversation.add(Message("new", "alice")))
     assert [message.content for message in await conversation.remembered()] == ["old"]
 
 
-async def test_the_event_loop_turns_while_much_is_read_and_written(tmp_path: Path) -> None:
+async def test_loop_turns_during_long_load(tmp_path: Path) -> None:
     store = DataStore(tmp_path)
     many = [Message(f"message number {n}", "alice", request_id=str(n)) for n in range(30_000)]
     await store.append("session", [each.serialize() for each in many])
@@ -163,7 +159,7 @@ async def test_the_event_loop_turns_while_much_is_read_and_written(tmp_path: Pat
     assert turns - after_opening > 10
 
 
-async def test_a_closed_store_fails_the_promise_not_the_caller(tmp_path: Path) -> None:
+async def test_closed_store_fails_only_future(tmp_path: Path) -> None:
     store = DataStore(tmp_path)
     conversation = MessageLog(store)
     await conversation.opened()
@@ -177,7 +173,7 @@ async def test_a_store_without_messages_has_none(tmp_path: Path) -> None:
     assert await load_messages(DataStore(tmp_path)) is None
 
 
-async def test_the_messages_of_the_only_session_are_found_from_above(tmp_path: Path) -> None:
+async def test_only_session_is_found_from_above(tmp_path: Path) -> None:
     store = DataStore(tmp_path)
     await store.narrowed("one").append("session", [Message("a", "alice").serialize()])
     await store.narrowed("one", "alice").save("system", {})
@@ -185,7 +181,7 @@ async def test_the_messages_of_the_only_session_are_found_from_above(tmp_path: P
         assert await load_messages(place) == [Message("a", "alice")]
 
 
-async def test_which_of_several_sessions_is_meant_must_be_said(tmp_path: Path) -> None:
+async def test_several_sessions_need_name(tmp_path: Path) -> None:
     store = DataStore(tmp_path)
     for name in ("one", "two"):
         await store.narrowed(name).append("session", [Message(name, "alice").serialize()])
@@ -204,9 +200,7 @@ async def test_which_of_several_sessions_is_meant_must_be_said(tmp_path: Path) -
     ],
     ids=str,
 )
-async def test_a_message_with_a_field_of_a_wrong_type_costs_only_itself(
-    tmp_path: Path, strange: dict[str, Any]
-) -> None:
+async def test_wrong_field_costs_one_message(tmp_path: Path, strange: dict[str, Any]) -> None:
     hello = {"content": "hello", "sender": "alice"}
     store = DataStore(tmp_path)
     await store.append("session", [hello, {**hello, **strange}, {**hello, "request_id": "r"}])
@@ -215,7 +209,7 @@ async def test_a_message_with_a_field_of_a_wrong_type_costs_only_itself(
     assert json.loads(await conversation.to_json())
 
 
-async def test_names_too_long_for_group_genie_are_no_problem(tmp_path: Path) -> None:
+async def test_overlong_names_are_no_problem(tmp_path: Path) -> None:
     name = "x" * 300
     session = DataStore(tmp_path).narrowed(name)
     await MessageLog(session).opened()
@@ -231,7 +225,7 @@ async def test_names_too_long_for_group_genie_are_no_problem(tmp_path: Path) -> 
     assert not is_plain(saved)
 
 
-def test_what_is_refused_outside_an_event_loop_is_not_done_later(tmp_path: Path) -> None:
+def test_refused_action_is_not_done_later(tmp_path: Path) -> None:
     conversation = MessageLog(DataStore(tmp_path))
     with pytest.raises(RuntimeError):
         conversation.when_open(lambda: conversation.add(Message("hi", "alice")))

@@ -12,7 +12,7 @@ def test_problems_are_listed_oldest_first() -> None:
     assert problems.lines() == ["b", "a"]
 
 
-def test_what_keeps_happening_to_a_subject_is_one_entry_with_its_latest_text() -> None:
+def test_repetition_shows_latest_text() -> None:
     problems = Problems()
     problems.add("file: disk full", "file")
     problems.add("other")

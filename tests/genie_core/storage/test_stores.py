@@ -99,7 +99,7 @@ asyncio.run(main(STORE))
 
 @pytest.mark.parametrize("acknowledged", [1, 100])
 @pytest.mark.parametrize("kind", LASTING)
-async def test_a_kill_loses_nothing_that_was_acknowledged(
+async def test_kill_loses_nothing_acknowledged(
     tmp_path: Path, kind: str, acknowledged: int
 ) -> None:
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3] / "src")}
@@ -136,7 +136,7 @@ def test_an_unknown_durability_is_refused(tmp_path: Path, kind: Any) -> None:
 
 
 @pytest.mark.parametrize(("mode", "synced"), [("each", 4), ("group", 1), ("os", 0)])
-async def test_the_durability_decides_how_often_is_synced(
+async def test_durability_sets_sync_count(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: Sync, synced: int
 ) -> None:
     files = FaultyFiles(monkeypatch, tmp_path)
@@ -158,7 +158,7 @@ async def test_a_database_is_private(tmp_path: Path) -> None:
         }
 
 
-async def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path) -> None:
+async def test_foreign_file_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "chat.db"
     path.write_text("my diary " * 100)
     async with SQLiteStore(path) as store:
@@ -170,7 +170,7 @@ async def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path) -> None:
     assert path.read_text() == "my diary " * 100
 
 
-async def test_lines_that_a_database_refused_come_before_the_next_ones(tmp_path: Path) -> None:
+async def test_refused_lines_precede_next_ones(tmp_path: Path) -> None:
     path = tmp_path / "chat.db"
     path.mkdir()
     async with SQLiteStore(path) as store:
@@ -181,7 +181,7 @@ async def test_lines_that_a_database_refused_come_before_the_next_ones(tmp_path:
         assert await store.load_lines("log") == [1, 2]
 
 
-async def test_a_database_can_be_read_with_the_usual_tools(tmp_path: Path) -> None:
+async def test_usual_tools_read_database(tmp_path: Path) -> None:
     async with SQLiteStore(tmp_path / "chat.db") as store:
         await store.narrowed("s").append("log", [{"a": "é"}, 2])
     connection = sqlite3.connect(tmp_path / "chat.db")

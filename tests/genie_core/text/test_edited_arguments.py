@@ -50,7 +50,7 @@ def test_what_is_written_is_read_again() -> None:
     assert "ü" in arguments_text(given)
 
 
-def test_what_a_terminal_would_obey_or_hide_is_written_as_its_number() -> None:
+def test_control_characters_are_escaped() -> None:
     given = {"a\u202e": "x\x9b2J\x7f\U000e0041\n👩‍🚀"}
     text = arguments_text(given)
     assert visible(text) == text
@@ -116,7 +116,7 @@ def test_a_fault_knows_its_line() -> None:
         (with_command(zzz=5), "zzz is not known; there are command, seconds"),
     ],
 )
-def test_the_schema_says_where_and_what_is_expected(text: str, says: str) -> None:
+def test_fault_says_place_and_expectation(text: str, says: str) -> None:
     assert fault(text, SCHEMA).startswith(says)
 
 
@@ -154,11 +154,11 @@ BOMB = {
         {"additionalProperties": {"$ref": "#/x"}},
     ],
 )
-def test_a_schema_that_can_not_be_applied_is_none(schema: dict[str, Any]) -> None:
+def test_unusable_schema_checks_nothing(schema: dict[str, Any]) -> None:
     assert read_arguments('{"a": "b"}', schema) == EditedArguments({"a": "b"}, checked=False)
 
 
-def test_no_regular_expression_of_a_schema_is_run() -> None:
+def test_schema_patterns_are_never_run() -> None:
     evil = "(a+)+$"
     schema = {
         "properties": {"a": {"pattern": evil}},
@@ -170,7 +170,7 @@ def test_no_regular_expression_of_a_schema_is_run() -> None:
     assert read_arguments(json.dumps(table), schema) == EditedArguments(table, checked=True)
 
 
-def test_entries_and_names_that_are_there_twice_are_told_however_many_there_are() -> None:
+def test_duplicates_are_found_in_long_lists() -> None:
     schema: dict[str, Any] = {"properties": {"rows": {"uniqueItems": True}}}
     rows: list[Any] = [{"a": number} for number in range(10_000)]  # each with each takes minutes
     assert read_arguments(json.dumps({"rows": rows}), schema) == EditedArguments(
@@ -198,7 +198,7 @@ def test_whatever_is_typed_is_read_or_told(text: str) -> None:
         assert visible_line(found.text) == found.text
 
 
-def test_a_changed_value_shows_as_before_and_after() -> None:
+def test_diff_shows_before_and_after() -> None:
     assert argument_diff({"command": "rm -rf x", "n": 1}, {"command": "ls x", "n": 1}) == [
         "@ from line 1",
         '-command: "rm -rf x"',
@@ -207,7 +207,7 @@ def test_a_changed_value_shows_as_before_and_after() -> None:
     ]
 
 
-def test_a_line_of_a_long_text_is_found_among_the_others() -> None:
+def test_diff_finds_line_in_long_text() -> None:
     old = "\n".join(f"line {n}" for n in range(1000))
     new = old.replace("line 500", "line five hundred")
     lines = argument_diff({"content": old}, {"content": new})
@@ -242,7 +242,7 @@ def test_numbers_texts_and_truth_are_told_apart() -> None:
     assert same_arguments({"a": 1, "b": 2}, {"b": 2, "a": 1})
 
 
-def test_what_would_be_obeyed_or_hidden_is_spelt_out() -> None:
+def test_diff_escapes_control_characters() -> None:
     (_, old, new) = argument_diff({"a\n+b": "x"}, {"a\x1b[2J": "\u202ey"})
     assert old == '-a␤+b: "x"'
     assert "\x1b" not in new

@@ -20,7 +20,7 @@ def test_a_query_says_who_asks_what() -> None:
     assert compose_query("alice", "what is 12*7?") == "alice asks:\n> what is 12*7?"
 
 
-def test_context_comes_after_the_question_oldest_first() -> None:
+def test_context_follows_question_in_order() -> None:
     heard = [Message("lunch at 12?", "bob"), Message("fine", "carol", receiver="bob")]
     query = compose_query("alice", "when is lunch?", heard)
     assert question_in(query) == "when is lunch?"
@@ -52,7 +52,7 @@ def test_only_the_newest_messages_come_along() -> None:
     assert texts == [f"message {n}" for n in range(100 - MAX_CONTEXT_MESSAGES, 100)]
 
 
-def test_long_messages_are_left_out_once_the_room_is_used_up() -> None:
+def test_context_limit_omits_long_messages() -> None:
     heard = [Message("x" * (MAX_CONTEXT_CHARS // 2), "bob") for _ in range(3)]
     query = compose_query("alice", "?", heard)
     assert len(context_of(query)) == 1

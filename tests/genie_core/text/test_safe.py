@@ -13,7 +13,7 @@ TEXTS = st.text(NASTY | st.characters())
 
 
 @given(TEXTS)
-def test_nothing_that_commands_reverses_or_hides_is_left(text: str) -> None:
+def test_no_control_characters_remain(text: str) -> None:
     shown = visible(text)
     left = {character for character in shown if forbidden(character)}
     assert left <= {"\u200d"}

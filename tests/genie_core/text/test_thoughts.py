@@ -68,7 +68,7 @@ def test_text_with_quoted_markers_is_kept(text: str) -> None:
     assert read(*text)[0] == text
 
 
-def test_text_is_retracted_each_time_and_at_the_end() -> None:
+def test_each_retraction_counts() -> None:
     shown, reader = read("a", "</think>b", "</think><`", "</think>")
     assert (shown, reader.retracted) == ("", 3)
 
@@ -95,7 +95,7 @@ def test_held_text_is_shown_behind_its_thoughts() -> None:
     assert (reader.feed("."), reader.unopened, reader.retracted) == (".", True, 0)
 
 
-def test_held_text_without_thoughts_is_shown_at_the_end() -> None:
+def test_held_plain_text_shows_at_end() -> None:
     assert read("Tea", ".", hold=True)[0] == "Tea."
     assert read("Tea", ".", hold=True, complete=False)[0] == ""
 

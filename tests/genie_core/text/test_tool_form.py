@@ -38,7 +38,7 @@ def test_each_field_says_what_it_expects() -> None:
     assert fields_of(SCHEMA)[3].default == "yes"
 
 
-def test_values_are_read_by_kind_and_empty_ones_left_out() -> None:
+def test_values_are_parsed_by_kind() -> None:
     typed = {
         "name": " Ann ",
         "age": "7",
@@ -88,7 +88,7 @@ def test_the_first_mistake_is_told(typed: dict[str, str], field: str, text: str)
         {"a": {"type": "string", "enum": [str(number) for number in range(300)]}},
     ],
 )
-def test_a_schema_that_no_person_can_fill_in_is_unfit(properties: Any) -> None:
+def test_unfillable_schema_is_unfit(properties: Any) -> None:
     with pytest.raises(UnfitForm):
         fields_of({"type": "object", "properties": properties})
 

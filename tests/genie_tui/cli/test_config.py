@@ -53,7 +53,7 @@ def shell(tmp_path: Path) -> Shell:
     return Shell(tmp_path)
 
 
-def test_show_is_toml_that_says_where_each_value_comes_from(shell: Shell) -> None:
+def test_show_names_source_of_each_value(shell: Shell) -> None:
     shell.file.write_text(
         'model = "ollama:q"\nbase_url = "http://me:secret@here/v1"\n'
         '[[rules]]\neffect = "deny"\narguments = { "a b" = "x\\u202e" }\n'
@@ -80,7 +80,7 @@ def test_show_is_toml_that_says_where_each_value_comes_from(shell: Shell) -> Non
         assert field in shell.out
 
 
-def test_without_a_part_it_shows_and_a_file_need_not_be_there(shell: Shell) -> None:
+def test_no_part_shows_missing_file(shell: Shell) -> None:
     assert shell.run() == 0
     assert "(not there)" in shell.out
     assert shell.run("path") == 0
@@ -105,7 +105,7 @@ def test_set_and_unset_keep_all_else_of_the_file(shell: Shell) -> None:
     assert shell.file.read_text().startswith("# mine\nport = 3 # chosen\n")
 
 
-def test_a_setting_is_given_as_two_words_or_with_an_equals_sign(shell: Shell) -> None:
+def test_set_takes_two_words_or_equals(shell: Shell) -> None:
     assert shell.run("set", "local=true") == 0
     assert shell.run("set", "port=7655", "base_url", "http://here/v1", "model=ollama:q") == 0
     assert tomllib.loads(shell.file.read_text()) == {
@@ -146,9 +146,7 @@ def test_a_setting_is_given_as_two_words_or_with_an_equals_sign(shell: Shell) ->
         (["unset", "model"], ["model is not set in"]),
     ],
 )
-def test_what_cannot_be_is_refused_and_the_file_stays(
-    shell: Shell, arguments: list[str], parts: list[str]
-) -> None:
+def test_invalid_change_keeps_file(shell: Shell, arguments: list[str], parts: list[str]) -> None:
     shell.file.write_text("# mine\n")
     said = shell.refuse(*arguments)
     for part in parts:
@@ -164,7 +162,7 @@ def test_what_go_together_can_be_set_together(shell: Shell) -> None:
     assert "base_url is set in" in shell.out
 
 
-def test_a_key_that_is_named_for_one_address_is_not_taken_along_to_another(shell: Shell) -> None:
+def test_key_stays_with_its_address(shell: Shell) -> None:
     shell.env["MINE"] = "x"
     assert shell.run("set", "model", "m", "base_url", "http://a/v1", "api_key_env", "MINE") == 0
     said = shell.refuse("set", "base_url", "http://b/v1")
@@ -174,7 +172,7 @@ def test_a_key_that_is_named_for_one_address_is_not_taken_along_to_another(shell
     assert shell.run("set", "base_url", "http://c/v1") == 0
 
 
-def test_a_key_of_an_agent_is_not_taken_along_to_another_address(shell: Shell) -> None:
+def test_agent_key_stays_with_its_address(shell: Shell) -> None:
     shell.env["MINE"] = "x"
     shell.file.write_text(
         '[agents.coder]\ndescription = "d"\nmodel = "m"\n'
@@ -188,7 +186,7 @@ def test_a_key_of_an_agent_is_not_taken_along_to_another_address(shell: Shell) -
     assert shell.run("set", key, "http://b/v1", name, "MINE") == 0
 
 
-def test_what_the_machine_lacks_yet_is_noted_and_set(shell: Shell) -> None:
+def test_missing_requirement_is_only_noted(shell: Shell) -> None:
     assert shell.run("set", "model", "openai:gpt-5") == 0
     assert "note: model 'openai:gpt-5' needs OPENAI_API_KEY" in shell.out
     servers = shell.file.parent / "tools.json"
@@ -198,12 +196,12 @@ def test_what_the_machine_lacks_yet_is_noted_and_set(shell: Shell) -> None:
     assert "'no-such-program'" in shell.out
 
 
-def test_a_value_is_judged_also_while_another_overrides_it(shell: Shell) -> None:
+def test_overridden_value_is_still_checked(shell: Shell) -> None:
     shell.env["GENIE_MODEL"] = "ollama:a"
     assert "'5' has no provider" in shell.refuse("set", "model", "5")
 
 
-def test_check_finds_tool_servers_that_cannot_be_started(shell: Shell) -> None:
+def test_check_finds_broken_tool_servers(shell: Shell) -> None:
     servers = shell.file.parent / "mcp.json"
     servers.write_text(
         '{"mcpServers": {\n  "git": {"command": "no-such-program"},\n'
@@ -259,7 +257,7 @@ def test_check_tells_everything_one_line_each(shell: Shell) -> None:
     assert "\x07" not in shell.out
 
 
-def test_a_broken_file_can_be_found_checked_and_edited(shell: Shell) -> None:
+def test_broken_file_is_checked_and_edited(shell: Shell) -> None:
     shell.file.write_text("model = \n")
     assert shell.run("path") == 0
     assert shell.run("check") == 1
@@ -271,14 +269,14 @@ def test_a_broken_file_can_be_found_checked_and_edited(shell: Shell) -> None:
     assert "nothing is wrong" in shell.out
 
 
-def test_edit_keeps_what_was_written_and_says_what_is_wrong_with_it(shell: Shell) -> None:
+def test_edit_keeps_text_and_reports_fault(shell: Shell) -> None:
     shell.editor("assert 'config show' in file.read_text(); file.write_text('ports = 3\\n')")
     assert shell.run("edit") == 1
     assert "did you mean 'port'?" in shell.out
     assert shell.file.read_text() == "ports = 3\n"
 
 
-def test_an_editor_that_does_not_work_leaves_the_file(shell: Shell) -> None:
+def test_failing_editor_leaves_file(shell: Shell) -> None:
     shell.env["EDITOR"] = "/no/such/editor"
     assert "can't start the editor" in shell.refuse("edit")
     shell.env["VISUAL"] = "'open"
@@ -304,7 +302,7 @@ def test_parts_take_what_they_need() -> None:
     assert options.more == ["port", "7655"]
 
 
-def test_an_agent_that_is_missing_yet_is_noted_and_an_unknown_one_refused(
+def test_agent_may_be_missing_not_unknown(
     shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -332,7 +330,7 @@ def test_check_reports_keys(shell: Shell) -> None:
     assert shell.run("check") == 0
 
 
-def test_check_reports_keys_beside_broken_settings(shell: Shell) -> None:
+def test_check_reports_keys_and_settings(shell: Shell) -> None:
     shell.file.write_text("name = \n")
     shell.locations.keys_file.write_text('[room]\nfind = "x"\n')
     assert shell.run("check") == 1

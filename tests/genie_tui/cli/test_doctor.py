@@ -35,14 +35,14 @@ def test_what_is_in_order_is_said_to_be(tmp_path: Path) -> None:
         assert found[what].startswith("ok"), found[what]
 
 
-def test_a_file_where_the_rooms_should_be_is_found(tmp_path: Path) -> None:
+def test_file_in_place_of_rooms_is_bad(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("in the way")
     found = report(tmp_path)["rooms"]
     assert found.startswith("BAD")
     assert "Not a directory" in found
 
 
-def test_a_disk_that_takes_only_empty_files_is_found(tmp_path: Path) -> None:
+def test_disk_of_empty_files_only_is_bad(tmp_path: Path) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
     try:
@@ -60,9 +60,7 @@ def test_no_finding_commands_the_terminal(tmp_path: Path) -> None:
     assert "␛]0;x␇" in found
 
 
-def test_a_folder_that_cannot_be_looked_into_is_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unreadable_folder_is_bad(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(path: Path) -> bool:
         raise PermissionError(13, "Permission denied", str(path))
 
@@ -99,7 +97,7 @@ def test_a_taken_port_is_found(tmp_path: Path) -> None:
     assert str(port) in found
 
 
-def test_a_program_without_any_input_has_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_stdin_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", None)
     assert "needs a terminal" in (terminal_problem() or "")
 
@@ -116,7 +114,7 @@ def test_terminal_without_cursor_points_to_plain(
     assert "--plain" in problem
 
 
-def test_a_stored_key_is_as_good_as_one_in_the_environment(tmp_path: Path) -> None:
+def test_stored_key_satisfies_model(tmp_path: Path) -> None:
     settings = Settings(name="ann", model="openai:gpt-5")
     assert "needs OPENAI_API_KEY" in report(tmp_path, settings)["assistant"]
     folder = find_locations({"GENIE_HOME": str(tmp_path)}).secrets
@@ -133,7 +131,7 @@ def agents_in_report(home: Path, path: Path, **settings: Any) -> list[str]:
     return [line for line in lines if line.split()[1] in ("assistant", "agent")]
 
 
-def test_it_lists_the_agents_that_are_installed_and_how_to_install_others(tmp_path: Path) -> None:
+def test_agents_show_how_to_install(tmp_path: Path) -> None:
     (tmp_path / "codex-acp").touch(0o700)
     _, first, *others = agents_in_report(tmp_path, tmp_path)
     assert f"Codex is at {tmp_path}/codex-acp" in first
@@ -144,9 +142,7 @@ def test_it_lists_the_agents_that_are_installed_and_how_to_install_others(tmp_pa
     assert all(line.startswith("–") for line in others)
 
 
-def test_it_says_which_agent_answers_and_how_to_log_in_to_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_agent_in_use_shows_login(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     missing, *_ = agents_in_report(tmp_path, tmp_path, agent="codex")
     assert missing.startswith("BAD")
@@ -161,9 +157,7 @@ def test_it_says_which_agent_answers_and_how_to_log_in_to_it(
     assert "did you mean 'codex'?" in unknown
 
 
-def test_it_says_whether_commands_run_in_a_sandbox(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sandbox_state_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def said(**table: Any) -> str:
         return report(tmp_path, Settings(name="ann", sandbox=SandboxTable(**table)))["commands"]
 
@@ -179,7 +173,7 @@ def test_it_says_whether_commands_run_in_a_sandbox(
 
 
 @pytest.mark.parametrize("chosen", ["", "mine"])
-def test_an_agent_that_needs_a_sandbox_which_is_not_there_is_found(
+def test_agent_without_its_sandbox_is_bad(
     chosen: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     agents = {"mine": AgentTable(command=(sys.executable,), description="Codes.", sandbox=True)}
@@ -203,7 +197,7 @@ def test_mistakes_in_the_keys_are_found(tmp_path: Path) -> None:
     assert found.endswith("[room] fynd: there is no such action; did you mean 'find'?")
 
 
-def test_programs_and_placeholders_of_tool_servers_are_checked(tmp_path: Path) -> None:
+def test_tool_servers_are_checked(tmp_path: Path) -> None:
     file = tmp_path / "servers.json"
     servers = {
         "works": {"command": sys.executable},

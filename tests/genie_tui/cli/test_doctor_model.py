@@ -54,7 +54,7 @@ async def served(
         return await asyncio.to_thread(check, home, settings, env)
 
 
-async def test_no_key_is_sent_to_a_server_that_none_is_named_for(tmp_path: Path) -> None:
+async def test_server_without_key_name_gets_none(tmp_path: Path) -> None:
     code, lines = await served(tmp_path, key_name="", OPENAI_API_KEY="sk-scripted-key")
     assert code == 1
     assert "asks for a key, and none is sent to this address" in lines[1]
@@ -62,7 +62,7 @@ async def test_no_key_is_sent_to_a_server_that_none_is_named_for(tmp_path: Path)
     assert "without a key, at http://127.0.0.1:" in lines[2]
 
 
-async def test_a_model_that_works_is_described_with_where_its_key_is_from(tmp_path: Path) -> None:
+async def test_working_model_names_key_source(tmp_path: Path) -> None:
     store(tmp_path, "sk-scripted-key")
     code, lines = await served(tmp_path, ADD, Say("5"), DECISION)
     assert code == 0
@@ -74,7 +74,7 @@ async def test_a_model_that_works_is_described_with_where_its_key_is_from(tmp_pa
     assert "scripted-key" not in "".join(lines)
 
 
-async def test_trouble_is_one_line_and_makes_the_check_fail(tmp_path: Path) -> None:
+async def test_failure_is_one_line_and_code_1(tmp_path: Path) -> None:
     code, lines = await served(tmp_path, OPENAI_API_KEY="sk-wrong-key-0123456789")
     assert (code, len(lines)) == (1, 3)
     assert lines[1].startswith("BAD  model      tiny")
@@ -93,7 +93,7 @@ def test_without_a_model_nothing_is_asked(tmp_path: Path) -> None:
     assert "none is set: the offline helper answers" in lines[0]
 
 
-def test_settings_that_cannot_work_are_told_before_anything_is_asked(tmp_path: Path) -> None:
+def test_bad_settings_stop_before_request(tmp_path: Path) -> None:
     code, lines = check(tmp_path, Settings(name="ann", model="openai:gpt-5"), {})
     assert (code, len(lines)) == (1, 1)
     assert "needs OPENAI_API_KEY" in lines[0]

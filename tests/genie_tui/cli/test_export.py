@@ -76,7 +76,7 @@ def test_a_name_that_says_no_form_is_refused(shell: Shell) -> None:
     assert shell.run("export", ID, "-o", "room.pdf", "--format", "html") == 0
 
 
-def test_unknown_format_is_refused_with_known_ones(shell: Shell) -> None:
+def test_unknown_format_names_known_ones(shell: Shell) -> None:
     with pytest.raises(UnknownFormat, match=r"no export format 'pdf'.*markdown, html, jsonl, cast"):
         shell.run("export", ID, "--format", "pdf")
     assert list(Path().iterdir()) == []
@@ -93,7 +93,7 @@ def test_a_session_can_be_printed_and_read_again(shell: Shell, tmp_path: Path) -
     assert log.read_bytes() == log_bytes()
 
 
-def test_what_should_be_known_stays_apart_from_what_is_printed(
+def test_notes_go_to_stderr(
     shell: Shell, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shell.run("export", ID, "-o", "room.jsonl")
@@ -101,7 +101,7 @@ def test_what_should_be_known_stays_apart_from_what_is_printed(
     assert capsys.readouterr().err == "note: 1 attached file does not come along\n"
 
 
-def test_nothing_is_written_over_and_nothing_imported_twice(shell: Shell) -> None:
+def test_nothing_is_replaced_or_doubled(shell: Shell) -> None:
     shell.run("export", ID, "-o", "room.jsonl")
     with pytest.raises(InTheWay):
         shell.run("export", ID, "-o", "room.jsonl")
@@ -112,13 +112,13 @@ def test_nothing_is_written_over_and_nothing_imported_twice(shell: Shell) -> Non
     assert len(list(shell.locations.sessions.iterdir())) == 2
 
 
-def test_a_session_that_is_not_there_is_a_clear_error(shell: Shell) -> None:
+def test_unknown_session_is_refused(shell: Shell) -> None:
     with pytest.raises(UnknownSession, match=ID):
         shell.run("export", "2026-11-21-standup-3fk8")
 
 
 @pytest.mark.parametrize("name", ["a\0b", "~nobody-of-that-name/x.md", "x" * 300, "none/x.md"])
-def test_a_name_that_can_be_no_file_is_a_clear_error(shell: Shell, name: str) -> None:
+def test_unusable_file_name_is_refused(shell: Shell, name: str) -> None:
     for arguments in (("export", ID, "-o", name), ("import", name)):
         with pytest.raises(GenieError) as refusal:
             shell.run(*arguments)
@@ -138,7 +138,7 @@ def test_several_sessions_go_into_a_folder(shell: Shell) -> None:
         shell.run("export", ID, "unknown", "-o", "out", "--force")
 
 
-def test_a_part_is_chosen_and_names_and_words_are_hidden(shell: Shell) -> None:
+def test_range_and_redaction_are_applied(shell: Shell) -> None:
     Path("hide.txt").write_text("thanks\n")
     options = ("--from", "9", "--messages-only", "--pseudonyms", "--redact", "hide.txt")
     shell.run("export", ID, "-o", "room.md", *options)
@@ -151,7 +151,7 @@ def test_a_part_is_chosen_and_names_and_words_are_hidden(shell: Shell) -> None:
     assert "asks for calculate" in Path("calls.md").read_text()
 
 
-def test_a_choice_that_says_nothing_is_a_clear_error(shell: Shell) -> None:
+def test_invalid_choice_is_refused(shell: Shell) -> None:
     for arguments in (
         ("--from", "soon"),
         ("--redact", "none.txt"),
@@ -186,7 +186,7 @@ def test_exporting_and_importing_load_no_engine(shell: Shell) -> None:
     assert not loaded & {"pydantic_ai", "openai", "agents", "genie_core.session", "genie_tui.app"}
 
 
-def test_every_option_of_the_help_is_known_to_the_command_line() -> None:
+def test_documented_options_are_parsed() -> None:
     line = (
         f"sessions export {ID} --from 2 --to 9 --messages-only --no-arguments --pseudonyms "
         "--redact words.txt -o a.html"

@@ -25,9 +25,7 @@ def test_a_file_is_read_in_place(tmp_path: Path) -> None:
     assert not (tmp_path / "sessions").exists()
 
 
-def test_what_is_piped_in_can_be_read_at_any_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_piped_input_is_seekable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given = io.TextIOWrapper(io.BytesIO(b"PK" * 500_000))
     monkeypatch.setattr("sys.stdin", given)
     data, name = content("-", tmp_path)

@@ -15,7 +15,7 @@ def locations(tmp_path: Path) -> Locations:
     return find_locations({"GENIE_HOME": str(tmp_path)})
 
 
-def test_a_person_is_introduced_by_name_words_and_key(locations: Locations) -> None:
+def test_id_shows_name_words_and_key(locations: Locations) -> None:
     out = io.StringIO()
     assert show_identity(Settings(name="alice"), locations, out) == 0
     key = identity_of_person("alice", locations).key

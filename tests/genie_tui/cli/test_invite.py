@@ -33,7 +33,7 @@ async def test_it_is_the_one_that_the_room_shows(tmp_path: Path, local: bool) ->
         await ann.leave()
 
 
-async def test_a_room_for_people_of_this_machine_has_none(tmp_path: Path) -> None:
+async def test_local_room_has_no_invite(tmp_path: Path) -> None:
     places = Locations(tmp_path / "config", tmp_path / "data", tmp_path / "log")
     ann = await hosted(Settings(local=True), places)
     try:

@@ -43,7 +43,7 @@ def test_not_a_terminal_is_one_line(tmp_path: Path) -> None:
     assert "needs a terminal" in done.stderr
 
 
-def test_an_invite_without_a_room_says_how_to_get_one(tmp_path: Path) -> None:
+def test_invite_without_room_hints_at_host(tmp_path: Path) -> None:
     done = run("invite", home=tmp_path)
     assert done.returncode == 1
     assert done.stderr == "genie-tui: you host no room yet; open one: genie-tui host\n"
@@ -66,7 +66,7 @@ def test_a_mistake_in_the_settings_is_one_line(tmp_path: Path) -> None:
         (["doctor"], {"GENIE_HOME": "~nosuchuser/x"}, "'~nosuchuser/x' names no folder"),
     ],
 )
-def test_a_setting_that_cannot_be_used_is_one_line(
+def test_unusable_setting_is_one_line(
     arguments: list[str], env: dict[str, str], expected: str, tmp_path: Path
 ) -> None:
     done = run(*arguments, home=tmp_path, **env)
@@ -75,7 +75,7 @@ def test_a_setting_that_cannot_be_used_is_one_line(
     assert expected in done.stderr
 
 
-def test_an_error_does_not_pass_on_what_a_terminal_would_obey(
+def test_error_escapes_terminal_controls(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("GENIE_HOME", str(tmp_path))
@@ -91,7 +91,7 @@ def fail_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("genie_tui.cli.doctor.check_system", check_system)
 
 
-def test_the_unexpected_is_one_line_and_a_traceback_in_the_log_file(
+def test_internal_error_logs_traceback(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("GENIE_HOME", str(tmp_path))
@@ -106,7 +106,7 @@ def test_the_unexpected_is_one_line_and_a_traceback_in_the_log_file(
     assert log.stat().st_mode & 0o777 == 0o600
 
 
-def test_the_unexpected_is_one_line_also_without_a_log_file(
+def test_internal_error_survives_no_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "log").write_text("in the way")
@@ -146,7 +146,7 @@ def test_output_that_nobody_reads_is_no_error(arguments: list[str], tmp_path: Pa
     assert done.returncode == 141
 
 
-def test_doctor_reports_a_missing_key_by_its_variable(tmp_path: Path) -> None:
+def test_doctor_names_missing_key_variable(tmp_path: Path) -> None:
     done = run("doctor", "--model", "anthropic:claude", home=tmp_path)
     assert done.returncode == 1
     assert "ANTHROPIC_API_KEY" in done.stdout
@@ -160,14 +160,14 @@ def test_id_shows_the_same_person_every_time(tmp_path: Path) -> None:
     assert again.stdout == first.stdout
 
 
-def test_id_of_a_name_that_nobody_may_have_is_one_line(tmp_path: Path) -> None:
+def test_id_refuses_unusable_name(tmp_path: Path) -> None:
     done = run("id", "--name", "two words", home=tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.count("\n") == 1
     assert "the name 'two words' can't be used: it contains a space" in done.stderr
 
 
-def test_doctor_says_that_the_offline_helper_answers(tmp_path: Path) -> None:
+def test_doctor_names_offline_helper(tmp_path: Path) -> None:
     done = run("doctor", home=tmp_path)
     assert "offline helper" in done.stdout
     assert str(tmp_path) in done.stdout
@@ -182,9 +182,7 @@ def test_doctor_says_that_the_offline_helper_answers(tmp_path: Path) -> None:
         ("id", "zeroconf"),
     ],
 )
-def test_the_light_commands_load_neither_screen_nor_sdk(
-    command: str, too: str, tmp_path: Path
-) -> None:
+def test_light_commands_load_no_screen(command: str, too: str, tmp_path: Path) -> None:
     code = (
         "import sys\n"
         "from genie_tui.cli.main import main\n"

@@ -23,13 +23,13 @@ def test_help_is_grouped_and_shows_examples(capsys: pytest.CaptureFixture[str]) 
         assert part in out
 
 
-def test_every_command_but_doctor_takes_a_model_to_answer_with() -> None:
+def test_doctor_model_option_asks_model() -> None:
     assert parser().parse_args(["host", "--model", "openai:big"]).model == "openai:big"
     asked = parser().parse_args(["doctor", "--model"])
     assert asked.ask_model
 
 
-def test_options_before_a_command_count_for_it_too() -> None:
+def test_options_before_command_count() -> None:
     assert parse(["--model", "openai:big", "doctor"]).model == "openai:big"
     asked = parse(["--model", "openai:big", "doctor", "--model"])
     assert (asked.model, asked.ask_model) == ("openai:big", True)
@@ -43,12 +43,12 @@ def test_options_before_a_command_count_for_it_too() -> None:
 
 
 @pytest.mark.parametrize("arguments", [["--local"], ["--local", "host"], ["host", "--local"]])
-def test_the_lobby_and_a_new_room_can_stay_on_this_machine(arguments: list[str]) -> None:
+def test_lobby_and_host_can_stay_local(arguments: list[str]) -> None:
     assert settings_in(parse(arguments))["local"] is True
     assert settings_in(parse(["host"]))["local"] is None
 
 
-def test_options_may_stand_before_and_after_the_command() -> None:
+def test_options_work_on_either_side() -> None:
     before = parser().parse_args(["--name", "ann", "host", "--title", "T"])
     after = parser().parse_args(["host", "--name", "ann", "--title", "T"])
     assert before == after
@@ -105,7 +105,7 @@ def test_a_wrong_command_line_is_one_line(
         assert part in error
 
 
-def test_settings_are_those_that_were_given_wherever_they_stood() -> None:
+def test_settings_merge_from_both_places() -> None:
     given = settings_in(
         parse(["--set", "budget.money=2", "host", "--name", "ann", "--set", "ask=true"])
     )

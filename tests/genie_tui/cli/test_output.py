@@ -19,7 +19,7 @@ def test_a_line_is_shown_and_not_obeyed(text: str, line: str) -> None:
     assert safe_line(text) == line
 
 
-def test_json_means_the_same_and_commands_no_terminal() -> None:
+def test_json_escapes_control_characters() -> None:
     value = {"te\x9bxt": ["é ü 🧞", "\x1b]0;x\x07 \x7f \u202e \U000e0041 \udcff", 10**30, None]}
     text = json_text(value)
     assert json.loads(text) == value

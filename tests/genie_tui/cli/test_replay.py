@@ -95,7 +95,7 @@ def test_a_part_of_it(saved: SavedSession, capsys: pytest.CaptureFixture[str]) -
         ((), "--print writes it as text"),
     ],
 )
-def test_what_there_is_nothing_to_show_of_is_a_clear_error(
+def test_nothing_to_show_is_refused(
     saved: SavedSession, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], why: str
 ) -> None:
     assert main(["replay", saved.id, *options]) == 1
@@ -112,7 +112,7 @@ def test_the_events_come_as_they_are_in_the_log(
     assert part.splitlines() == saved.log_path.read_bytes().splitlines()[2:5]
 
 
-def test_unknown_events_come_along_and_damage_is_told(saved: SavedSession) -> None:
+def test_raw_keeps_unknown_skips_damage(saved: SavedSession) -> None:
     whole = saved.log_path.read_bytes().splitlines(keepends=True)
     strange = b'{"seq":18,"at":1.0,"by":"","body":{"type":"danced"},"crc":"00000000"}\n'
     saved.log_path.write_bytes(
@@ -153,7 +153,7 @@ def test_an_empty_room_has_nothing_to_write(
     assert printed(capsys, saved.id, "--json") == ""
 
 
-def test_texts_come_in_time_and_without_the_nights() -> None:
+def test_pacing_shortens_long_pauses() -> None:
     told = [(0.0, "a"), (1.0, "b"), (90_000.0, "c"), (5.0, "d"), (6.0, "e")]
     waits: list[float] = []
     assert list(paced(told, 2.0, waits.append)) == ["a", "b", "c", "d", "e"]
@@ -241,9 +241,7 @@ def test_watching_loads_no_engine(saved: SavedSession, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_another_reasoner_is_asked_by_the_command_for_it(
-    saved: SavedSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reasoner_option_runs_what_if(saved: SavedSession, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, str]] = []
 
     def what_if(options: argparse.Namespace, *_: object) -> int:

@@ -26,7 +26,7 @@ def piped(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO(text))
 
 
-def test_a_secret_is_read_from_a_pipe_listed_and_deleted_for_every_name(
+def test_piped_secret_serves_all_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("GENIE_NAME", "Ann")
@@ -98,7 +98,7 @@ def test_a_short_value_is_kept_with_a_warning(
         (["delete", "A_KEY"], "", "there is no secret with that name"),
     ],
 )
-def test_what_is_wrong_is_one_line_without_the_value(
+def test_error_is_one_line_without_value(
     arguments: list[str],
     given: str,
     why: str,
@@ -123,7 +123,7 @@ def test_what_is_piped_and_no_text_is_one_line(
     assert "no text" in capsys.readouterr().err
 
 
-def test_at_a_terminal_the_value_is_asked_for_and_not_shown(tmp_path: Path) -> None:
+def test_terminal_prompt_hides_value(tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
     with subprocess.Popen(
         [sys.executable, "-m", "genie_tui", "secrets", "set", "A_KEY"],

@@ -94,9 +94,7 @@ def test_there_may_be_no_sessions(base: Path, capsys: pytest.CaptureFixture[str]
     assert not base.exists()
 
 
-def test_the_list_is_what_one_gets_without_a_part(
-    saved: SavedSession, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_list_is_default_part(saved: SavedSession, capsys: pytest.CaptureFixture[str]) -> None:
     for arguments in ([], ["list"]):
         line = told(capsys, *arguments).splitlines()[1]
         assert saved.id in line
@@ -107,9 +105,7 @@ def test_the_list_is_what_one_gets_without_a_part(
     assert (one["id"], one["messages"], one["people"]) == (saved.id, 2, 2)
 
 
-def test_one_session_is_told_with_its_last_messages(
-    saved: SavedSession, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_show_prints_last_messages(saved: SavedSession, capsys: pytest.CaptureFixture[str]) -> None:
     shown = told(capsys, "show", "standup", "--last", "2")
     assert shown.startswith("Standup\n")
     for part in (
@@ -129,7 +125,7 @@ def test_one_session_is_told_with_its_last_messages(
     assert found["waiting"][0]["tool"] == "list_files"
 
 
-def test_a_session_is_searched_renamed_and_tagged(
+def test_search_rename_and_tag_work(
     saved: SavedSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = told(capsys, "search", "invoice")
@@ -150,7 +146,7 @@ def test_a_session_is_searched_renamed_and_tagged(
     assert (record.title, record.tags) == ("Weekly meeting", ("work",))
 
 
-def test_tags_are_put_on_and_taken_off_in_either_order(
+def test_tags_are_added_and_removed(
     saved: SavedSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
     told(capsys, "tag", saved.id, "a", "b", "c")
@@ -184,13 +180,13 @@ def test_a_search_in_vain_says_what_finds_more(
     assert advice in told(capsys, "search", text, code=1)
 
 
-def test_a_complaint_leads_to_the_help_of_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_error_points_to_command_help(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["sessions", "fork", "x", "--at", "y"])
     assert "(see genie-tui sessions fork --help)" in capsys.readouterr().err
 
 
-def test_a_session_that_is_open_takes_tags_but_no_title(
+def test_open_session_refuses_title_only(
     saved: SavedSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with saved.held("ann"):
@@ -260,7 +256,7 @@ def test_sessions_are_moved_to_the_trash(
 
 
 @pytest.mark.parametrize("way", ["delete", "prune"])
-def test_what_was_said_in_a_deleted_session_is_not_left_in_the_search_index(
+def test_deletion_clears_search_index(
     saved: SavedSession,
     trashed: Path,
     capsys: pytest.CaptureFixture[str],
@@ -404,7 +400,7 @@ def test_looking_at_sessions_loads_no_engine(
     assert done.returncode == 0, done.stderr
 
 
-def test_a_log_is_put_together_from_copies_and_pieces(
+def test_salvage_merges_copies(
     saved: SavedSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     whole = saved.log_path.read_bytes()

@@ -67,7 +67,7 @@ def test_the_list_tells_what_is_special(rooms: Rooms) -> None:
     assert note.startswith(f"{rooms.ids[2]}: room.json can't be read")
 
 
-def test_a_room_that_a_service_keeps_closed_is_listed_as_archived(rooms: Rooms) -> None:
+def test_archived_room_is_listed_as_such(rooms: Rooms) -> None:
     rooms.catalog.find(rooms.ids[1]).update(archived=True)
     found = rooms.listed()
     assert "archived" in table(found)[2]
@@ -108,7 +108,7 @@ def test_rooms_are_chosen_by_tags_and_sorted(
     assert [each.listing.id for each in found] == [rooms.ids[place] for place in places]
 
 
-def test_json_tells_all_but_what_leads_into_the_room(rooms: Rooms, tmp_path: Path) -> None:
+def test_json_hides_pin_and_address(rooms: Rooms, tmp_path: Path) -> None:
     rooms.catalog.find(rooms.ids[0]).update(pin="secret pin", address="10.0.0.1:7654")
     text = as_json(rooms.listed(RetentionLimits(max_age_days=30)), tmp_path)
     first, second, third = json.loads(text)
@@ -120,7 +120,7 @@ def test_json_tells_all_but_what_leads_into_the_room(rooms: Rooms, tmp_path: Pat
     assert first["size"] > 0
 
 
-def test_what_happened_before_a_crash_or_in_an_open_room_is_in_the_list(rooms: Rooms) -> None:
+def test_unsaved_activity_is_listed(rooms: Rooms) -> None:
     saved = rooms.catalog.find(rooms.ids[0])
     saved.update(messages=0)
     path = saved.log_path

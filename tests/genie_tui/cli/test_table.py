@@ -13,7 +13,7 @@ COLUMNS = [
 ]
 
 
-def test_columns_are_as_wide_as_they_need_to_be_and_empty_ones_left_out() -> None:
+def test_columns_fit_contents() -> None:
     assert laid_out(COLUMNS, None) == [
         "ID            TITLE                  SIZE",
         "standup-3fk9  Standup of the team  1.2 MB",
@@ -31,11 +31,11 @@ def test_columns_are_as_wide_as_they_need_to_be_and_empty_ones_left_out() -> Non
         (5, "standup-3fk9  Standup…"),
     ],
 )
-def test_a_narrow_table_is_shrunk_and_then_loses_columns(width: int, line: str) -> None:
+def test_narrow_table_shrinks_then_drops(width: int, line: str) -> None:
     assert laid_out(COLUMNS, width)[1] == line
 
 
-def test_what_room_the_columns_that_are_left_out_leave_is_made_use_of() -> None:
+def test_dropped_columns_free_their_room() -> None:
     wide = [*COLUMNS, TableColumn("LAST", ("a long message from ann", "hi"), rank=3, least=20)]
     assert laid_out(wide, 45)[1] == "standup-3fk9  Standup of the team  1.2 MB"
     both = [TableColumn("A", ("a" * 40,), least=4), TableColumn("B", ("b" * 12,), least=4)]
@@ -43,7 +43,7 @@ def test_what_room_the_columns_that_are_left_out_leave_is_made_use_of() -> None:
     assert laid_out(both, 20)[1] == "a" * 8 + "…  " + "b" * 8 + "…"
 
 
-def test_wide_characters_count_twice_and_nothing_reaches_the_terminal() -> None:
+def test_wide_characters_count_twice() -> None:
     lines = laid_out(
         [TableColumn("T", ("会議", "a\x1b[2J\nb")), TableColumn("X", ("x", "y"))], None
     )

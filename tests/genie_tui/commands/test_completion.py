@@ -34,7 +34,7 @@ async def write(screen: RoomScreen, pilot: Pilot[Any], text: str) -> None:
     await pilot.pause()
 
 
-async def test_names_are_offered_to_commands_that_take_one(joined: ScriptedJoinedRoom) -> None:
+async def test_names_are_offered_to_commands(joined: ScriptedJoinedRoom) -> None:
     async with in_room(joined) as (screen, pilot):
         for text, choices in (
             ("/kick ", ["ann", "bob"]),
@@ -48,7 +48,7 @@ async def test_names_are_offered_to_commands_that_take_one(joined: ScriptedJoine
             await until(pilot, lambda: offered(screen) == choices)  # noqa: B023 - awaited within the turn
 
 
-async def test_tab_takes_what_is_offered_and_enter_alone_does_not(
+async def test_tab_accepts_and_enter_does_not(
     joined: ScriptedJoinedRoom,
 ) -> None:
     async with in_room(joined) as (screen, pilot):
@@ -97,7 +97,7 @@ async def test_paths_are_completed_folder_by_folder(
         await until(pilot, lambda: [path.name for path in joined.attached] == ["plan b.txt"])
 
 
-async def test_files_of_the_workspace_are_offered_after_the_names(
+async def test_files_are_offered_after_names(
     joined: ScriptedJoinedRoom,
 ) -> None:
     bench = ScriptedBench(files=("src/app.py", "bobsled.txt"))

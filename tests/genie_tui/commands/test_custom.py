@@ -34,7 +34,7 @@ async def test_an_own_command_is_sent_to_the_agent(joined: ScriptedJoinedRoom) -
         assert joined.sent == [((), ())]
 
 
-async def test_a_command_of_the_workspace_is_shown_before_it_is_first_sent(
+async def test_workspace_command_is_shown_first(
     joined: ScriptedJoinedRoom,
 ) -> None:
     joined.workbench = BENCH
@@ -69,7 +69,7 @@ async def test_no_gap_in_a_command_hides_what_follows(joined: ScriptedJoinedRoom
         assert "Send all keys." in shown
 
 
-async def test_nothing_goes_to_the_room_while_a_private_message_is_written(
+async def test_private_draft_blocks_room_prompts(
     joined: ScriptedJoinedRoom,
 ) -> None:
     joined.workbench = BENCH

@@ -46,7 +46,7 @@ async def test_an_unknown_command_gives_the_draft_back(joined: ScriptedJoinedRoo
         assert any("/help" in note.message for note in pilot.app._notifications)
 
 
-async def test_a_message_before_the_room_is_open_stays_a_draft(joined: ScriptedJoinedRoom) -> None:
+async def test_early_message_stays_draft(joined: ScriptedJoinedRoom) -> None:
     class SlowRoomService(ScriptedRoomService):
         async def open(self, opening: object, on_event: object) -> ScriptedJoinedRoom:
             await asyncio.Event().wait()
@@ -93,7 +93,7 @@ async def test_early_input_is_sent_in_order_once_open(joined: ScriptedJoinedRoom
         ("waves", True, "/me waves"),
     ],
 )
-async def test_what_the_room_does_not_take_can_be_called_back(
+async def test_refused_text_is_recalled_by_up(
     joined: ScriptedJoinedRoom, text: str, emote: bool, draft: str
 ) -> None:
     async with in_room(joined) as (screen, pilot):
@@ -110,7 +110,7 @@ async def test_what_the_room_does_not_take_can_be_called_back(
         await until(pilot, lambda: composer.draft == "now")
 
 
-async def test_what_the_room_does_not_take_is_the_draft_again(joined: ScriptedJoinedRoom) -> None:
+async def test_refused_message_is_draft_again(joined: ScriptedJoinedRoom) -> None:
     async with in_room(joined) as (screen, pilot):
         gone, there = FileRef("ab" * 32, "plan.pdf", 5), FileRef("cd" * 32, "map.png", 5)
         joined.places[there.digest] = Path("map.png")
@@ -132,7 +132,7 @@ async def test_what_the_room_does_not_take_is_the_draft_again(joined: ScriptedJo
         await until(pilot, lambda: composer.draft == "and this")
 
 
-async def test_files_that_the_room_does_not_take_are_named(joined: ScriptedJoinedRoom) -> None:
+async def test_refused_files_are_named(joined: ScriptedJoinedRoom) -> None:
     async with in_room(joined) as (screen, pilot):
         files = (FileRef("ab" * 32, "plan.pdf", 5), FileRef("cd" * 32, "map.png", 5))
         bare = PendingMessage("m", "", emote=False, at=1.0, files=files)
@@ -153,7 +153,7 @@ async def test_sending_is_not_typing(joined: ScriptedJoinedRoom) -> None:
         assert joined.typed == 2
 
 
-async def test_what_is_typed_beside_the_composer_arrives_in_it(joined: ScriptedJoinedRoom) -> None:
+async def test_typing_elsewhere_reaches_composer(joined: ScriptedJoinedRoom) -> None:
     async with in_room(joined) as (screen, pilot):
         screen.query_one(Timeline).focus()
         await until(pilot, lambda: screen.query_one(Timeline).has_focus)
@@ -162,7 +162,7 @@ async def test_what_is_typed_beside_the_composer_arrives_in_it(joined: ScriptedJ
         assert editor(screen).has_focus
 
 
-async def test_nothing_is_said_in_a_closed_room_but_commands_run(
+async def test_closed_room_still_runs_commands(
     joined: ScriptedJoinedRoom,
 ) -> None:
     async with in_room(joined) as (screen, pilot):

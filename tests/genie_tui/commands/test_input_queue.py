@@ -107,7 +107,7 @@ class Guarded(KeyedApp[None]):
         yield Keyboard()
 
 
-async def test_a_key_that_is_held_back_is_still_no_key_that_stands_alone(
+async def test_held_key_is_not_standing_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async with Guarded().run_test() as pilot:

@@ -38,7 +38,7 @@ def test_every_action_has_a_name_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_a_preset_names_known_actions_and_has_no_conflicts(tmp_path: Path, preset: Preset) -> None:
+def test_preset_is_valid_without_conflicts(tmp_path: Path, preset: Preset) -> None:
     assert preset_keys(preset).keys() <= {each.id for each in ACTIONS}
     every_key = "\n".join(
         line.removeprefix("# ") if " = " in line else line
@@ -55,7 +55,7 @@ def default(id_: str) -> tuple[str, ...]:
     return next(each.keys for each in ACTIONS if each.id == id_)
 
 
-def test_without_a_file_the_keys_are_those_of_the_preset(tmp_path: Path) -> None:
+def test_missing_file_uses_preset(tmp_path: Path) -> None:
     keymap = read_keymap("vi", tmp_path / "keys.toml")
     assert keymap.named(Scope.TIMELINE, "latest").keys == ("end", "G")
     assert (keymap.problems, read_keymap("default", tmp_path / "none").changed) == ((), {})
@@ -147,9 +147,7 @@ def test_two_actions_swap_their_keys(tmp_path: Path) -> None:
         ('[find]\nearlier = "ctrl+k"', "keys.toml, [find] earlier: 'ctrl+k' edits text there"),
     ],
 )
-def test_a_mistake_is_one_line_with_context_action_and_key(
-    tmp_path: Path, text: str, line: str
-) -> None:
+def test_mistake_names_context_and_key(tmp_path: Path, text: str, line: str) -> None:
     assert problem(tmp_path, text) == line
 
 
@@ -185,7 +183,7 @@ TYPED = [*"aZ1!/+ü ", "space", "enter", "backspace", "delete", "tab", "esc", "u
 
 
 @pytest.mark.parametrize("action", [each for each in ACTIONS if each.priority], ids=str)
-def test_no_key_that_types_runs_an_action_of_a_whole_screen(tmp_path: Path, action: Action) -> None:
+def test_typing_key_cannot_be_global_action(tmp_path: Path, action: Action) -> None:
     context, _, name = action.id.partition(".")
     for key in TYPED:
         line = problem(tmp_path, f'[{context}]\n{name} = "{key}"\n')
@@ -208,7 +206,7 @@ def test_every_name_of_a_file_can_be_hostile(tmp_path: Path) -> None:
         max_size=4,
     )
 )
-def test_whatever_is_written_no_key_means_two_things(
+def test_no_key_has_two_meanings(
     tmp_path_factory: pytest.TempPathFactory, written: dict[str, dict[str, list[str]]]
 ) -> None:
     lines = [

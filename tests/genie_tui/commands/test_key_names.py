@@ -54,18 +54,18 @@ def test_people_write_keys_as_they_call_them(text: str, key: str) -> None:
         ("ctrl+h", "can't be told from backspace in most terminals"),
     ],
 )
-def test_what_is_no_key_is_refused_with_the_reason(text: str, why: str) -> None:
+def test_invalid_key_is_refused_with_reason(text: str, why: str) -> None:
     with pytest.raises(InvalidKey) as caught:
         read_key(text)
     assert str(caught.value).startswith(f"'{text}' {why}")
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_every_key_in_use_is_read_back_as_it_is_written(key: str) -> None:
+def test_written_key_reads_back(key: str) -> None:
     assert read_key(write_key(key)) == key
 
 
-def test_the_keys_of_the_vi_preset_are_written_as_they_are_read() -> None:
+def test_vi_keys_round_trip() -> None:
     for actions in VI.values():
         for keys in actions.values():
             assert [write_key(read_key(key)) for key in keys] == list(keys)

@@ -82,7 +82,7 @@ def bound(scope: Scope) -> list[Action]:
 
 
 @pytest.mark.parametrize("scope", [each for each in Scope if bound(each)])
-async def test_every_action_runs_by_a_key_that_it_was_given_and_not_by_its_old_ones(
+async def test_reassigned_keys_replace_old_ones(
     scope: Scope,
 ) -> None:
     listed = bound(scope)
@@ -113,7 +113,7 @@ async def test_an_action_can_be_without_keys(scope: Scope) -> None:
         assert app.ran == []
 
 
-def test_every_key_named_on_the_screen_is_that_of_an_action() -> None:
+def test_texts_name_existing_actions() -> None:
     """Texts name keys by `Keymap.text`; this finds names of actions that don't exist."""
     calls = re.compile(r"""(?:text|named|_text)\(\s*Scope\.(\w+), ["']([\w-]+)["']""")
     found = [
@@ -126,7 +126,7 @@ def test_every_key_named_on_the_screen_is_that_of_an_action() -> None:
         Keymap(runnable).named(Scope[scope], name)
 
 
-def test_no_text_on_the_screen_names_a_key_of_its_own() -> None:
+def test_texts_hard_code_no_keys() -> None:
     """A key in a text would be the wrong one for a person with other keys."""
     table = {SOURCES / "genie_tui" / "commands" / name for name in ("keys.py", "registry.py")}
     names = re.compile(r"\b(ctrl\+[a-z]|f([1-9]|1[0-2])|esc)\b")
@@ -149,7 +149,7 @@ def test_no_text_on_the_screen_names_a_key_of_its_own() -> None:
 # In a room
 
 
-async def test_a_command_runs_by_its_new_key_and_every_text_names_it(
+async def test_new_command_key_shows_in_all_texts(
     joined: ScriptedJoinedRoom,
 ) -> None:
     joined.ask()
@@ -192,7 +192,7 @@ async def test_the_footer_keeps_its_order(joined: ScriptedJoinedRoom) -> None:
         ]
 
 
-async def test_a_command_without_a_key_is_named_as_it_is_typed(joined: ScriptedJoinedRoom) -> None:
+async def test_keyless_command_is_named_by_slash(joined: ScriptedJoinedRoom) -> None:
     joined.ask()
     async with in_room(joined, keymap=keymap(room__approvals=[])) as (screen, _):
         assert "/approvals" in screen.query_one(HintLine).render().plain
@@ -204,7 +204,7 @@ async def test_a_command_that_has_no_key_gets_one(joined: ScriptedJoinedRoom) ->
         await until(pilot, lambda: pilot.app.screen is not screen)
 
 
-async def test_letters_of_the_conversation_change_and_the_old_ones_are_typed(
+async def test_replaced_letter_types_again(
     joined: ScriptedJoinedRoom,
 ) -> None:
     joined.say_here("hello")
@@ -231,7 +231,7 @@ async def test_sending_and_new_lines_change_places(joined: ScriptedJoinedRoom) -
         assert [text for text, *_ in joined.said] == ["a\nb"]
 
 
-async def test_a_key_of_the_composer_is_no_editing_key_any_more(joined: ScriptedJoinedRoom) -> None:
+async def test_composer_key_stops_editing(joined: ScriptedJoinedRoom) -> None:
     keys = keymap(composer__read=["ctrl+u", "ctrl+d"])
     async with in_room(joined, keymap=keys) as (screen, pilot):
         for number in range(60):
@@ -287,7 +287,7 @@ async def test_a_second_key_is_that_for_confirming(joined: ScriptedJoinedRoom) -
         await until(pilot, lambda: joined.answers)
 
 
-async def test_a_dialog_is_confirmed_by_the_keys_it_lists(joined: ScriptedJoinedRoom) -> None:
+async def test_dialog_uses_its_listed_keys(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
     keys = keymap(confirm__continue=["ctrl+y"], confirm__go_back=["f9"])
     async with in_room(joined, clock=clock, keymap=keys) as (screen, pilot):
@@ -386,7 +386,7 @@ async def test_vi_moves_between_writing_and_reading(joined: ScriptedJoinedRoom) 
         await until(pilot, lambda: editor(screen).text == "i")
 
 
-async def test_vi_escape_cancels_a_reply_before_it_leaves(joined: ScriptedJoinedRoom) -> None:
+async def test_vi_escape_cancels_reply_first(joined: ScriptedJoinedRoom) -> None:
     joined.say_here("hello")
     async with in_room(joined, keymap=VI) as (screen, pilot):
         await pilot.press("f5", "k", "r")

@@ -68,7 +68,7 @@ def keys_of(declared: list[object]) -> set[str]:
     return {key for binding in made for key in binding.key.split(",")}
 
 
-def test_bindings_of_every_owner_come_from_the_table() -> None:
+def test_bindings_match_action_table() -> None:
     for scope, owner in OWNERS.items():
         scopes = (scope, Scope.CONFIRM) if scope is Scope.CARD else (scope,)
         listed: list[object] = [each for one in scopes for each in bindings_of(all_actions(one))]
@@ -124,7 +124,7 @@ async def test_the_footer_names_as_many_keys_as_fit(width: int, keys: list[str])
         await until(pilot, lambda: [k.display for k in screen.query_one(KeyFooter).keys] == keys)
 
 
-async def test_the_footer_shows_how_to_get_help_where_not_all_keys_fit() -> None:
+async def test_crowded_footer_still_shows_help() -> None:
     joined = ScriptedJoinedRoom()
     joined.open_room()
     async with in_room(joined, (60, 16)) as (screen, pilot):
@@ -155,7 +155,7 @@ async def test_the_palette_offers_what_the_table_marks() -> None:
         assert str(text).startswith(label)
 
 
-async def test_the_palette_finds_by_what_an_action_does() -> None:
+async def test_palette_searches_descriptions() -> None:
     joined = ScriptedJoinedRoom()
     joined.open_room()
     async with in_room(joined) as (screen, _):
@@ -174,7 +174,7 @@ async def found(query: str) -> list[str]:
     return [str(hit.text).split("  ")[0] for hit in ordered]
 
 
-async def test_the_palette_finds_letters_in_names_and_words_in_descriptions() -> None:
+async def test_palette_matches_letters_and_words() -> None:
     assert await found("theme") == ["Choose theme", "Dark or light theme", "Settings"]
     assert (await found("them"))[2:] == ["Settings", "Grants"]  # which lets you revoke them
     assert (await found("chmod"))[0] == "Choose model"

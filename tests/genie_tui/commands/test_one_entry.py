@@ -29,7 +29,7 @@ SPEC = Spec("/wave", Group.GENERAL, "Wave to all who are here")
 WAVE = Command("wave", run=wave, slash="wave", keys=("f11",), shown=True)
 
 
-async def test_an_entry_is_slash_command_key_palette_entry_help_line_and_footer_hint(
+async def test_one_entry_appears_everywhere(
     joined: ScriptedJoinedRoom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(table, "COMMANDS", (*table.COMMANDS, SPEC))

@@ -32,7 +32,7 @@ def toasts(screen: RoomScreen) -> list[str]:
     return [each.message for each in screen.app._notifications]
 
 
-async def test_a_decision_is_marked_from_the_conversation_and_unmarked(tmp_path: Path) -> None:
+async def test_decision_is_marked_and_unmarked(tmp_path: Path) -> None:
     joined, message = room_with_decision()
     service = ScriptedRoomService(joined, folder=tmp_path)
     async with in_room(joined, size=(160, 40), service=service) as (screen, pilot):
@@ -50,7 +50,7 @@ async def test_a_decision_is_marked_from_the_conversation_and_unmarked(tmp_path:
         assert "! marked wrong" not in text_of(activity_list)
 
 
-async def test_marks_are_there_again_when_the_room_is_opened(tmp_path: Path) -> None:
+async def test_marks_return_on_reopening(tmp_path: Path) -> None:
     joined, message = room_with_decision()
     Labels.read(tmp_path).put(Label(message, "wrong", "ignore", 1_790_000_000.0, "ann"))
     service = ScriptedRoomService(joined, folder=tmp_path)
@@ -69,7 +69,7 @@ async def test_what_nobody_decided_cant_be_wrong(tmp_path: Path) -> None:
     assert not Labels.read(tmp_path).wrong
 
 
-async def test_a_disk_that_refuses_is_told_and_nothing_is_shown_as_marked(tmp_path: Path) -> None:
+async def test_failed_write_shows_no_mark(tmp_path: Path) -> None:
     joined, _ = room_with_decision()
     service = ScriptedRoomService(joined, folder=tmp_path / "not there")
     async with in_room(joined, service=service) as (screen, pilot):

@@ -19,7 +19,7 @@ async def press_rested(pilot: Pilot[Any], key: str) -> None:
     await pilot.pause(2 * SHORTLY)
 
 
-async def test_the_help_begins_with_the_keys_that_count_where_one_is() -> None:
+async def test_current_keys_come_first() -> None:
     joined = ScriptedJoinedRoom()
     joined.open_room()
     async with in_room(joined, clock=Ticking()) as (screen, pilot):
@@ -61,7 +61,7 @@ async def test_enter_runs_the_highlighted_row(joined: ScriptedJoinedRoom) -> Non
         assert isinstance(pilot.app.screen, HelpScreen)
 
 
-async def test_a_row_of_a_waiting_call_is_not_run_from_the_help(
+async def test_approval_row_does_not_run(
     joined: ScriptedJoinedRoom,
 ) -> None:
     joined.ask()
@@ -74,7 +74,7 @@ async def test_a_row_of_a_waiting_call_is_not_run_from_the_help(
         assert joined.answers == []
 
 
-async def test_the_row_with_the_highlight_stays_in_view() -> None:
+async def test_highlight_stays_in_view() -> None:
     async with App[None]().run_test(size=(80, 24)) as pilot:
         await pilot.app.push_screen(HelpScreen())
         await pilot.pause()
@@ -110,7 +110,7 @@ async def test_what_is_typed_filters_the_help() -> None:
         assert pilot.app.screen.query_one("#help-scroll").scroll_offset.y > 10
 
 
-async def test_without_room_beside_them_descriptions_stand_below_the_keys() -> None:
+async def test_narrow_help_stacks_descriptions() -> None:
     async with App[None]().run_test(size=(40, 20)) as pilot:
         await pilot.app.push_screen(HelpScreen())
         await pilot.pause()
@@ -119,7 +119,7 @@ async def test_without_room_beside_them_descriptions_stand_below_the_keys() -> N
     assert lines[start + 1].startswith("  Go to the activity list")
 
 
-async def test_keys_that_are_too_long_stand_above_what_they_do() -> None:
+async def test_long_keys_stand_above_text() -> None:
     async with App[None]().run_test(size=(80, 24)) as pilot:
         await pilot.app.push_screen(HelpScreen())
         await pilot.pause()

@@ -73,7 +73,7 @@ async def test_a_saved_room_is_resumed_by_enter() -> None:
         await until(pilot, lambda: service.openings == [ResumeRoom("two")])
 
 
-async def test_what_is_typed_at_once_after_a_key_goes_where_the_key_leads() -> None:
+async def test_early_typing_follows_its_key() -> None:
     app = GenieApp(service_with(*rooms()), None, "ann")
     async with app.run_test() as pilot:
         await until(pilot, lambda: app.screen.query_one("#saved", OptionList).has_focus)
@@ -83,7 +83,7 @@ async def test_what_is_typed_at_once_after_a_key_goes_where_the_key_leads() -> N
         await until(pilot, lambda: title.value == "Spring in June")
 
 
-async def test_what_crashed_is_listed_as_it_was_and_what_is_past_a_limit_is_told() -> None:
+async def test_crash_and_limits_update_list() -> None:
     service = service_with(*rooms())
     service.past = "2 sessions are past your limit [/red]"
     one, two = rooms()
@@ -98,7 +98,7 @@ async def test_what_crashed_is_listed_as_it_was_and_what_is_past_a_limit_is_told
         assert listed.highlighted == 1  # what was chosen before
 
 
-async def test_saved_rooms_are_described_without_markup_or_escapes() -> None:
+async def test_saved_rooms_escape_markup() -> None:
     app = GenieApp(service_with(*rooms()), None, "ann")
     async with app.run_test() as pilot:
         listed = app.screen.query_one("#saved", OptionList)
@@ -111,7 +111,7 @@ async def test_saved_rooms_are_described_without_markup_or_escapes() -> None:
         assert "damaged line 12" in second
 
 
-async def test_only_the_latest_saved_rooms_are_listed_and_where_the_others_are() -> None:
+async def test_only_latest_saved_are_listed() -> None:
     many = [SavedSummary(str(n), f"Room {n}", time.time() - n, 1, 1) for n in range(LATEST + 3)]
     app = GenieApp(service_with(*many), None, "ann")
     async with app.run_test() as pilot:
@@ -154,7 +154,7 @@ async def test_an_empty_address_is_explained() -> None:
         assert isinstance(app.screen, LobbyScreen)
 
 
-async def test_a_failed_opening_comes_back_with_the_reason_and_what_was_typed() -> None:
+async def test_failed_opening_keeps_input() -> None:
     service = service_with(*rooms(), error=GenieError("nobody answers at [/red] 127.0.0.1:7"))
     app = GenieApp(service, None, "ann")
     async with app.run_test() as pilot:
@@ -186,7 +186,7 @@ async def test_unreadable_saved_rooms_are_explained() -> None:
         await until(pilot, lambda: "can't be read" in str(error.render()))
 
 
-async def test_what_comes_when_the_app_ends_is_not_shown_any_more(
+async def test_late_results_are_dropped_at_exit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     read = threading.Event()
@@ -219,7 +219,7 @@ async def test_what_comes_when_the_app_ends_is_not_shown_any_more(
     assert service.joined.left
 
 
-async def test_a_known_room_on_the_network_is_joined_by_enter() -> None:
+async def test_known_nearby_room_joins_by_enter() -> None:
     service = service_with()
     app = GenieApp(service, None, "ann")
     async with app.run_test() as pilot:
@@ -257,7 +257,7 @@ async def test_a_strange_room_asks_for_its_invite() -> None:
         await until(pilot, lambda: service.openings == [JoinRoom("genie1-x")])
 
 
-async def test_rooms_on_the_network_are_described_without_markup_or_escapes() -> None:
+async def test_nearby_rooms_escape_markup() -> None:
     service = service_with()
     service.nearby = (KNOWN, STRANGE)
     app = GenieApp(service, None, "ann")
@@ -282,7 +282,7 @@ async def test_rooms_on_the_network_are_described_without_markup_or_escapes() ->
         assert not {"\x1b", "\u202e"} & set(strange)
 
 
-async def test_the_list_follows_the_network_and_keeps_its_place() -> None:
+async def test_nearby_list_keeps_selection() -> None:
     service = service_with()
     app = GenieApp(service, None, "ann")
     async with app.run_test() as pilot:
@@ -299,7 +299,7 @@ async def test_the_list_follows_the_network_and_keeps_its_place() -> None:
         assert lobby.query_one("#no-nearby").display
 
 
-async def test_a_room_joined_before_is_rejoined_by_way_of_the_network() -> None:
+async def test_saved_room_rejoins_by_network() -> None:
     now = time.time()
     saved = [
         SavedSummary("r1@ann", "Garden", now - 90, 2, 3, host="hana [/b]"),
@@ -318,7 +318,7 @@ async def test_a_room_joined_before_is_rejoined_by_way_of_the_network() -> None:
         await until(pilot, lambda: service.openings == [RejoinRoom("r1@ann", HERE, "pin1")])
 
 
-async def test_a_room_that_is_not_on_the_network_is_looked_for_where_it_was() -> None:
+async def test_absent_room_rejoins_old_address() -> None:
     service = service_with(SavedSummary("r3@ann", "Away", time.time(), 2, 3, host="bob"))
     app = GenieApp(service, None, "ann")
     async with app.run_test() as pilot:
@@ -328,7 +328,7 @@ async def test_a_room_that_is_not_on_the_network_is_looked_for_where_it_was() ->
         await until(pilot, lambda: service.openings == [RejoinRoom("r3@ann")])
 
 
-async def test_the_network_is_left_alone_while_a_room_is_open() -> None:
+async def test_open_room_stops_browsing() -> None:
     service = service_with(error=GenieError("nobody answers"))
     app = GenieApp(service, None, "ann")
     async with app.run_test() as pilot:
@@ -340,7 +340,7 @@ async def test_the_network_is_left_alone_while_a_room_is_open() -> None:
     assert service.browsing == 0
 
 
-async def test_an_invite_that_was_broken_into_lines_is_pasted_as_one() -> None:
+async def test_broken_invite_is_pasted_whole() -> None:
     app = GenieApp(service_with(), None, "ann")
     async with app.run_test() as pilot:
         address = app.screen.query_one("#address", Input)
@@ -351,7 +351,7 @@ async def test_an_invite_that_was_broken_into_lines_is_pasted_as_one() -> None:
 
 
 @pytest.mark.parametrize("width", [40, 60, 80])
-async def test_rows_take_one_line_and_show_when_a_room_was_used(width: int) -> None:
+async def test_rows_fit_one_line(width: int) -> None:
     app = GenieApp(service_with(*rooms()), None, "ann")
     async with app.run_test(size=(120, 30)) as pilot:
         saved = app.screen.query_one("#saved", OptionList)
@@ -366,7 +366,7 @@ async def test_rows_take_one_line_and_show_when_a_room_was_used(width: int) -> N
 
 
 @pytest.mark.parametrize("size", [(40, 20), (60, 16)])
-async def test_everything_can_be_reached_on_a_small_terminal(size: tuple[int, int]) -> None:
+async def test_small_terminal_reaches_all(size: tuple[int, int]) -> None:
     service = service_with(*rooms())
     service.nearby = (KNOWN, STRANGE)
     app = GenieApp(service, None, "ann")
@@ -379,7 +379,7 @@ async def test_everything_can_be_reached_on_a_small_terminal(size: tuple[int, in
         await until(pilot, lambda: app.screen.region.contains_region(address.region))
 
 
-async def test_a_room_of_ones_own_that_somebody_hosts_now_is_joined_there() -> None:
+async def test_own_room_is_joined_where_hosted() -> None:
     own = rooms()[0]
     taken_over = replace(KNOWN, copy=own.id)
     service = service_with(own)
@@ -428,7 +428,7 @@ OFFERS = (
 )
 
 
-async def test_offered_models_leave_whoever_types_alone_and_are_chosen_by_key() -> None:
+async def test_offered_models_never_take_focus() -> None:
     advice = Advice(*OFFERS)
     app = GenieApp(service_with(), None, "ann", onboarding=cast("Onboarding", advice))
     async with app.run_test() as pilot:
@@ -457,7 +457,7 @@ async def test_offered_models_leave_whoever_types_alone_and_are_chosen_by_key() 
         assert title.value == "Spring"
 
 
-async def test_where_nothing_is_found_the_key_says_how_to_get_a_model() -> None:
+async def test_no_models_found_shows_setup() -> None:
     advice = Advice()
     advice.ready.set()
     app = GenieApp(service_with(), None, "ann", onboarding=cast("Onboarding", advice))
@@ -467,7 +467,7 @@ async def test_where_nothing_is_found_the_key_says_how_to_get_a_model() -> None:
         await until(pilot, lambda: "genie-tui secrets set ANTHROPIC_API_KEY" in notes(pilot))
 
 
-async def test_an_installed_agent_is_offered_with_the_models() -> None:
+async def test_installed_agent_is_offered() -> None:
     codex = ProgramOffer("codex", "Codex", "installed: codex-acp")
     advice = Advice(codex, *OFFERS)
     advice.ready.set()
@@ -500,7 +500,7 @@ async def test_offered_models_can_be_put_away(keys: tuple[str, ...], done: str |
         await until(pilot, lambda: not card.display)
 
 
-async def test_a_choice_that_cannot_be_written_is_explained() -> None:
+async def test_unwritable_choice_is_explained() -> None:
     advice = Advice(*OFFERS, error=GenieError("can't write [/red]"))
     advice.ready.set()
     app = GenieApp(service_with(), None, "ann", onboarding=cast("Onboarding", advice))
@@ -515,7 +515,7 @@ async def test_a_choice_that_cannot_be_written_is_explained() -> None:
         assert "can't write [/red]" in str(error.render())
 
 
-async def test_after_leaving_a_room_enter_resumes_it_and_opens_no_second_one() -> None:
+async def test_enter_after_leaving_resumes_room() -> None:
     service = service_with()
     service.joined.saved = "garden"
     app = GenieApp(service, None, "ann")
@@ -535,7 +535,7 @@ async def test_after_leaving_a_room_enter_resumes_it_and_opens_no_second_one() -
         await until(pilot, lambda: service.openings == [NewRoom("Garden"), ResumeRoom("garden")])
 
 
-async def test_what_is_typed_in_the_lobby_outlives_a_look_at_the_help() -> None:
+async def test_typed_title_survives_help() -> None:
     app = GenieApp(service_with(), None, "ann")
     async with app.run_test() as pilot:
         lobby = app.screen
@@ -548,7 +548,7 @@ async def test_what_is_typed_in_the_lobby_outlives_a_look_at_the_help() -> None:
         assert title.value == "Gar"
 
 
-async def test_esc_leads_to_the_saved_rooms_with_one_to_open() -> None:
+async def test_escape_leads_to_saved_rooms() -> None:
     service = service_with()
     app = GenieApp(service, None, "ann")
     async with app.run_test() as pilot:
@@ -564,7 +564,7 @@ async def test_esc_leads_to_the_saved_rooms_with_one_to_open() -> None:
         await until(pilot, lambda: service.openings == [ResumeRoom("one")])
 
 
-async def test_arrows_lead_through_the_fields_of_the_lobby() -> None:
+async def test_arrows_walk_fields() -> None:
     service = service_with(*rooms())
     service.nearby = (KNOWN,)
     app = GenieApp(service, None, "ann")
@@ -584,7 +584,7 @@ async def test_arrows_lead_through_the_fields_of_the_lobby() -> None:
         assert saved.highlighted == 1
 
 
-async def test_an_open_room_is_listed_with_what_it_holds_and_what_waits() -> None:
+async def test_open_room_is_listed_with_unread() -> None:
     service = service_with()
     service.joined.saved = "garden"
     service.rooms = [
@@ -616,7 +616,7 @@ async def test_an_open_room_is_listed_with_what_it_holds_and_what_waits() -> Non
         await until(pilot, lambda: isinstance(app.screen, RoomScreen))
 
 
-async def test_a_network_that_is_not_searched_is_not_called_empty() -> None:
+async def test_unsearched_network_says_so() -> None:
     service = service_with()
     service.stays_local = True
     app = GenieApp(service, None, "ann")

@@ -8,7 +8,7 @@ from genie_tui.screens.palette import Palette
 from genie_tui.screens.room import RoomScreen
 
 
-async def test_enter_held_down_runs_one_command_and_closes_nothing_else(
+async def test_held_enter_runs_one_command(
     joined: ScriptedJoinedRoom,
 ) -> None:
     async with in_room(joined) as (screen, pilot):

@@ -12,7 +12,7 @@ def nothing(shown: ReplayMoment | list[Event]) -> None:
     raise AssertionError(shown)
 
 
-async def test_while_it_is_opened_it_says_so_and_stays_where_it_is() -> None:
+async def test_opening_playback_ignores_controls() -> None:
     playback = Playback(Screen(), nothing, nothing, lambda: 0.0)
     playback.play()
     playback.go(7)

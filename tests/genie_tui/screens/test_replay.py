@@ -158,7 +158,7 @@ def panes(screen: Screen[None]) -> tuple[list[str], ...]:
 
 
 @pytest.mark.parametrize("way", ["at once", "step by step", "there and back", "played"])
-async def test_a_replay_ends_with_the_screen_that_was_live(places: Locations, way: str) -> None:
+async def test_end_equals_live_screen(places: Locations, way: str) -> None:
     joined = a_busy_evening()
     live = await shown_live(joined)
     assert all(len(pane) > 2 for pane in live)
@@ -185,7 +185,7 @@ async def test_a_replay_ends_with_the_screen_that_was_live(places: Locations, wa
             assert shown == was
 
 
-async def test_a_replay_of_more_than_the_state_knows_ends_like_the_room(places: Locations) -> None:
+async def test_long_replay_ends_like_room(places: Locations) -> None:
     joined = ScriptedJoinedRoom()
     joined.open_room()
     for number in range(2 * WINDOW + 300):
@@ -207,9 +207,7 @@ async def test_a_replay_of_more_than_the_state_knows_ends_like_the_room(places: 
 # Not live
 
 
-async def test_it_says_that_it_is_a_replay_and_takes_no_words(
-    places: Locations, saved: SavedSession
-) -> None:
+async def test_status_says_replay_and_no_input(places: Locations, saved: SavedSession) -> None:
     before = {path: path.read_bytes() for path in saved.folder.iterdir() if path.suffix != ".idx"}
     async with watching(places, ReplayRoom(saved.id, END)) as (screen, pilot):
         assert "REPLAY" in screen.query_one(StatusBar).render().plain
@@ -220,9 +218,7 @@ async def test_it_says_that_it_is_a_replay_and_takes_no_words(
         assert path.read_bytes() == content
 
 
-async def test_what_waited_is_shown_and_can_not_be_answered(
-    places: Locations, saved: SavedSession
-) -> None:
+async def test_past_approval_cannot_be_answered(places: Locations, saved: SavedSession) -> None:
     async with watching(places, ReplayRoom(saved.id, 12)) as (screen, pilot):
         await pilot.press("ctrl+g")
         assert screen.query_one(SidePanel).tab is Tab.APPROVALS
@@ -329,9 +325,7 @@ async def test_a_decision_is_marked_and_stays_so(places: Locations, saved: Saved
         await until(pilot, lambda: "marked" in said(screen))
 
 
-async def test_the_keyboard_goes_to_the_activity_and_back(
-    places: Locations, saved: SavedSession
-) -> None:
+async def test_keyboard_reaches_activity_and_back(places: Locations, saved: SavedSession) -> None:
     async with watching(places, ReplayRoom(saved.id, END)) as (screen, pilot):
         assert screen.focused is None
         await pilot.press("f2")
@@ -341,9 +335,7 @@ async def test_the_keyboard_goes_to_the_activity_and_back(
         assert pilot.app.screen is screen
 
 
-async def test_a_row_of_the_activity_leads_to_its_message(
-    places: Locations, saved: SavedSession
-) -> None:
+async def test_activity_row_leads_to_message(places: Locations, saved: SavedSession) -> None:
     async with watching(places, ReplayRoom(saved.id, END)) as (screen, pilot):
         activity_list, timeline = screen.query_one(ActivityList), screen.query_one(Timeline)
         await pilot.press("f2")
@@ -386,7 +378,7 @@ async def test_a_room_that_is_written_to_is_followed(places: Locations) -> None:
         await until(pilot, lambda: "something new" in said(screen))
 
 
-async def test_a_room_that_is_held_is_played_from_its_start_and_then_followed(
+async def test_held_room_is_played_then_followed(
     places: Locations,
 ) -> None:
     log = a_day()
@@ -468,7 +460,7 @@ async def test_markup_and_escapes_stay_text(places: Locations) -> None:
         await until(pilot, lambda: any("[x" in each.message for each in notices))
 
 
-async def test_what_a_later_version_wrote_is_shown_as_such(places: Locations) -> None:
+async def test_event_of_later_version_is_named(places: Locations) -> None:
     log = RoomLog()
     log.say("ann", "one")
     saved = save(places.sessions, log.events)
@@ -494,7 +486,7 @@ async def test_an_empty_log_is_an_empty_room(places: Locations) -> None:
         assert "event 0 of 0" in words(screen)
 
 
-async def test_a_clock_that_went_backwards_is_no_trouble(places: Locations) -> None:
+async def test_backward_clock_still_plays_to_end(places: Locations) -> None:
     log = a_day()
     events: Iterable[Event] = [
         replace_at(event, event.at - 5_000 * (event.seq > 8)) for event in log.events
@@ -512,9 +504,7 @@ def replace_at(event: Event, at: float) -> Event:
     return Event(event.seq, at, event.by, event.body)
 
 
-async def test_reports_of_other_reasoners_lead_to_the_messages(
-    places: Locations, saved: SavedSession
-) -> None:
+async def test_report_rows_lead_to_messages(places: Locations, saved: SavedSession) -> None:
     clock = HandClock()
     async with watching(places, ReplayRoom(saved.id, at=END), clock) as (screen, pilot):
         await pilot.press("r")

@@ -120,7 +120,7 @@ async def test_typing_in_the_composer_answers_nothing(joined: ScriptedJoinedRoom
         assert joined.answers == []
 
 
-async def test_pasting_while_approvals_arrive_answers_nothing(joined: ScriptedJoinedRoom) -> None:
+async def test_paste_during_approvals_stays_draft(joined: ScriptedJoinedRoom) -> None:
     async with in_room(joined) as (screen, pilot):
         await until(pilot, lambda: editor(screen).has_focus)
         joined.ask("one")
@@ -288,9 +288,7 @@ SENTENCE = "well i think sales were up and that data shows it"
 
 
 @pytest.mark.parametrize("gap", [0.11, 0.2])
-async def test_typing_on_after_an_answer_answers_no_other_call(
-    joined: ScriptedJoinedRoom, gap: float
-) -> None:
+async def test_typing_on_answers_no_other_call(joined: ScriptedJoinedRoom, gap: float) -> None:
     clock = HandClock()
     first, *_ = [joined.ask(tool) for tool in ("one", "two", "three")]
     async with in_room(joined, clock=clock) as (screen, pilot):
@@ -306,9 +304,7 @@ async def test_typing_on_after_an_answer_answers_no_other_call(
 
 
 @pytest.mark.parametrize("gap", [0.11, 0.2, 0.9])
-async def test_a_sentence_typed_at_the_card_answers_nothing(
-    joined: ScriptedJoinedRoom, gap: float
-) -> None:
+async def test_sentence_at_card_becomes_draft(joined: ScriptedJoinedRoom, gap: float) -> None:
     clock = HandClock()
     for tool in ("one", "two", "three"):
         joined.ask(tool)
@@ -323,7 +319,7 @@ async def test_a_sentence_typed_at_the_card_answers_nothing(
         assert screen.query_one(Composer).draft == SENTENCE
 
 
-async def test_keys_that_come_in_one_write_answer_nothing(joined: ScriptedJoinedRoom) -> None:
+async def test_key_burst_on_card_becomes_draft(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
     joined.ask("one")
     async with in_room(joined, clock=clock) as (screen, pilot):
@@ -335,7 +331,7 @@ async def test_keys_that_come_in_one_write_answer_nothing(joined: ScriptedJoined
         assert joined.answers == []
 
 
-async def test_a_card_that_gives_way_to_another_is_guarded(joined: ScriptedJoinedRoom) -> None:
+async def test_replaced_card_is_guarded(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
     first, second = joined.ask("one"), joined.ask("two")
     async with in_room(joined, clock=clock) as (screen, pilot):
@@ -371,7 +367,7 @@ async def test_next_and_previous_walk_around(joined: ScriptedJoinedRoom) -> None
         assert joined.answers == []
 
 
-async def test_escape_leaves_it_pending_and_the_draft_as_it_was(joined: ScriptedJoinedRoom) -> None:
+async def test_escape_keeps_approval_and_draft(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
     joined.ask()
     async with in_room(joined, clock=clock) as (screen, pilot):
@@ -396,7 +392,7 @@ async def test_the_key_leads_to_the_oldest(joined: ScriptedJoinedRoom) -> None:
         await until(pilot, lambda: shown_call(screen) == first)
 
 
-async def test_after_the_last_answer_the_focus_is_back_with_the_draft(
+async def test_last_answer_returns_focus_to_draft(
     joined: ScriptedJoinedRoom,
 ) -> None:
     clock = HandClock()
@@ -429,7 +425,7 @@ def offered(screen: RoomScreen) -> set[str]:
     return {key.description for key in screen.query_one(KeyFooter).keys}
 
 
-async def test_the_footer_names_the_second_key_while_it_is_asked_for(
+async def test_footer_names_confirming_key(
     joined: ScriptedJoinedRoom,
 ) -> None:
     clock = HandClock()
@@ -446,7 +442,7 @@ async def test_the_footer_names_the_second_key_while_it_is_asked_for(
         assert not {"continue", "go back"} & offered(screen)
 
 
-async def test_the_footer_names_what_can_be_done_with_the_selected_message(
+async def test_footer_follows_selected_message(
     joined: ScriptedJoinedRoom,
 ) -> None:
     of_any, of_own = {"reply", "react", "copy", "full view"}, {"edit", "delete"}
@@ -466,7 +462,7 @@ async def test_the_footer_names_what_can_be_done_with_the_selected_message(
         assert {"find", "back"} < offered(screen)
 
 
-async def test_a_deleted_message_is_no_longer_offered_for_editing(
+async def test_deleted_message_offers_no_edit(
     joined: ScriptedJoinedRoom,
 ) -> None:
     number = joined.say_here("my own")
@@ -477,7 +473,7 @@ async def test_a_deleted_message_is_no_longer_offered_for_editing(
         await until(pilot, lambda: not {"edit", "delete"} & offered(screen))
 
 
-async def test_keys_that_are_typed_into_a_reason_are_not_offered(
+async def test_footer_hides_keys_during_reason(
     joined: ScriptedJoinedRoom,
 ) -> None:
     clock = HandClock()
@@ -492,7 +488,7 @@ async def test_keys_that_are_typed_into_a_reason_are_not_offered(
         await until(pilot, lambda: {"allow once", "deny"} < offered(screen))
 
 
-async def test_escape_in_the_reason_goes_back_to_the_card(joined: ScriptedJoinedRoom) -> None:
+async def test_escape_leaves_reason_for_card(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
     joined.ask()
     async with in_room(joined, clock=clock) as (screen, pilot):
@@ -521,7 +517,7 @@ async def test_a_reason_never_reaches_another_approval(joined: ScriptedJoinedRoo
         assert joined.answers == []
 
 
-async def test_the_full_view_shows_all_and_answers_nothing(joined: ScriptedJoinedRoom) -> None:
+async def test_full_view_answers_nothing(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
     joined.ask(text="please", blob="x" * 50_000, name="\x1b[2J")
     async with in_room(joined, clock=clock) as (screen, pilot):
@@ -538,7 +534,7 @@ async def test_the_full_view_shows_all_and_answers_nothing(joined: ScriptedJoine
         assert joined.answers == []
 
 
-async def test_a_parked_one_is_marked_and_can_be_answered(joined: ScriptedJoinedRoom) -> None:
+async def test_parked_approval_can_be_answered(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
     approval = joined.ask()
     joined.feed(ApprovalResolved(joined.state.calls[approval].message, approval, "parked"))
@@ -589,7 +585,7 @@ async def test_what_waits_is_said_in_three_places(joined: ScriptedJoinedRoom) ->
         assert "ctrl+g" not in hints.render().plain
 
 
-async def test_what_is_answered_waits_no_more_though_the_room_has_not_heard_of_it(
+async def test_answered_call_stops_waiting_early(
     joined: ScriptedJoinedRoom,
 ) -> None:
     clock = HandClock()
@@ -614,7 +610,7 @@ HOSTILE = ("[/red]", "[bold]x[/]", "\x1b[2J\x1b]0;x\x07", "\u202edesrever", "\x9
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
-async def test_hostile_text_is_shown_and_breaks_nothing(hostile: str) -> None:
+async def test_hostile_text_breaks_nothing(hostile: str) -> None:
     clock = HandClock()
     joined = ScriptedJoinedRoom()
     joined.open_room(f"room {hostile}")
@@ -656,7 +652,7 @@ async def test_commands_run(joined: ScriptedJoinedRoom, command: str, expected: 
             )
 
 
-async def test_a_key_stops_the_one_agent_that_runs_after_a_question(
+async def test_stop_key_confirms_single_agent(
     joined: ScriptedJoinedRoom,
 ) -> None:
     clock = HandClock()
@@ -673,7 +669,7 @@ async def test_a_key_stops_the_one_agent_that_runs_after_a_question(
         await until(pilot, lambda: joined.stops == [joined.state.head])
 
 
-async def test_the_key_to_stop_offers_each_of_several_agents(joined: ScriptedJoinedRoom) -> None:
+async def test_stop_key_lists_several_agents(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
     async with in_room(joined, clock=clock) as (_screen, pilot):
         joined.say_here("@genie dig")
@@ -707,7 +703,7 @@ async def test_stopping_nothing_says_so(joined: ScriptedJoinedRoom) -> None:
 # The rest of the screen
 
 
-async def test_the_roster_shows_people_and_their_agents(joined: ScriptedJoinedRoom) -> None:
+async def test_roster_shows_people_and_agents(joined: ScriptedJoinedRoom) -> None:
     joined.ask()
     async with in_room(joined) as (screen, pilot):
         text = str(screen.query_one(Roster).render())
@@ -721,7 +717,7 @@ async def test_the_roster_shows_people_and_their_agents(joined: ScriptedJoinedRo
         await until(pilot, lambda: not screen.query_one(HintLine).typing)
 
 
-async def test_the_status_bar_names_room_address_and_engine(joined: ScriptedJoinedRoom) -> None:
+async def test_status_bar_names_room_and_engine(joined: ScriptedJoinedRoom) -> None:
     async with in_room(joined) as (screen, pilot):
         bar = screen.query_one(StatusBar)
         text = bar.render().plain
@@ -732,7 +728,7 @@ async def test_the_status_bar_names_room_address_and_engine(joined: ScriptedJoin
         await until(pilot, lambda: "openai:some-model" in bar.render().plain)
 
 
-async def test_the_activity_list_is_reached_filtered_and_left_by_keys(
+async def test_activity_is_filtered_by_keys(
     joined: ScriptedJoinedRoom,
 ) -> None:
     message = joined.say_here("hello")
@@ -756,7 +752,7 @@ async def test_the_activity_list_is_reached_filtered_and_left_by_keys(
         assert activity_list.row_count == 3
 
 
-async def test_narrow_terminals_show_one_thing_at_a_time(joined: ScriptedJoinedRoom) -> None:
+async def test_narrow_terminal_shows_one_pane(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
     joined.ask()
     async with in_room(joined, NARROW, clock) as (screen, pilot):
@@ -791,9 +787,7 @@ async def test_everything_that_matters_fits(
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36), (200, 60)])
-async def test_a_notice_takes_one_line_off_what_matters(
-    joined: ScriptedJoinedRoom, size: tuple[int, int]
-) -> None:
+async def test_notice_takes_one_line(joined: ScriptedJoinedRoom, size: tuple[int, int]) -> None:
     clock = HandClock()
     joined.ask()
     async with in_room(joined, size, clock, notices=True) as (screen, pilot):
@@ -811,7 +805,7 @@ async def test_a_notice_takes_one_line_off_what_matters(
 
 
 @pytest.mark.parametrize("size", [(40, 20), NARROW, (120, 36)])
-async def test_a_card_is_as_high_as_its_content_and_its_keys_follow(
+async def test_card_height_follows_content(
     joined: ScriptedJoinedRoom, size: tuple[int, int]
 ) -> None:
     clock = HandClock()
@@ -831,7 +825,7 @@ async def test_a_card_is_as_high_as_its_content_and_its_keys_follow(
         assert keys.region.y > why.region.bottom  # between them stands the reason
 
 
-async def test_where_there_is_little_room_the_keys_stand_by_what_they_do(
+async def test_narrow_card_groups_keys_by_answer(
     joined: ScriptedJoinedRoom,
 ) -> None:
     clock = HandClock()
@@ -857,7 +851,7 @@ async def test_a_tiny_terminal_gets_one_clear_line(joined: ScriptedJoinedRoom) -
 
 
 @pytest.mark.parametrize("size", [(40, 20), (59, 30), (100, 30)])
-async def test_a_hidden_panel_is_one_key_away_and_the_screen_says_so(
+async def test_hidden_panel_hint_names_its_key(
     joined: ScriptedJoinedRoom, size: tuple[int, int]
 ) -> None:
     async with in_room(joined, size) as (screen, pilot):
@@ -875,7 +869,7 @@ async def test_a_hidden_panel_is_one_key_away_and_the_screen_says_so(
 # Where keys, notes and closed doors go
 
 
-async def test_an_answer_that_is_not_taken_leaves_its_card(joined: ScriptedJoinedRoom) -> None:
+async def test_rejected_answer_keeps_card(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
     async with in_room(joined, clock=clock) as (screen, pilot):
         approval = joined.ask("one")
@@ -891,7 +885,7 @@ async def test_an_answer_that_is_not_taken_leaves_its_card(joined: ScriptedJoine
         await until(pilot, lambda: joined.answers)
 
 
-async def test_a_reason_in_the_making_never_becomes_an_answer_to_the_next_call(
+async def test_half_typed_reason_answers_no_other(
     joined: ScriptedJoinedRoom,
 ) -> None:
     clock = HandClock()
@@ -914,7 +908,7 @@ async def test_a_reason_in_the_making_never_becomes_an_answer_to_the_next_call(
         assert shown_call(screen) == second
 
 
-async def test_no_character_of_a_reason_is_lost_however_fast_it_is_typed(
+async def test_fast_reason_loses_no_character(
     joined: ScriptedJoinedRoom,
 ) -> None:
     clock = HandClock()
@@ -935,7 +929,7 @@ async def test_no_character_of_a_reason_is_lost_however_fast_it_is_typed(
         assert joined.answers == [(approval, Answer(allow=False, reason="not today"))]
 
 
-async def test_text_that_is_typed_at_once_while_reading_arrives_whole(
+async def test_fast_typing_while_reading_is_kept(
     joined: ScriptedJoinedRoom,
 ) -> None:
     joined.say_here("something to read")
@@ -948,7 +942,7 @@ async def test_text_that_is_typed_at_once_while_reading_arrives_whole(
         assert joined.changes == []
 
 
-async def test_the_footer_offers_reading_back_only_to_a_person_who_writes(
+async def test_footer_offers_read_back_to_writer(
     joined: ScriptedJoinedRoom,
 ) -> None:
     async with in_room(joined) as (screen, pilot):
@@ -957,7 +951,7 @@ async def test_the_footer_offers_reading_back_only_to_a_person_who_writes(
         await until(pilot, lambda: "read back" not in offered(screen))
 
 
-async def test_the_footer_lists_keys_that_the_selected_message_has_a_use_for(
+async def test_footer_lists_useful_message_keys(
     joined: ScriptedJoinedRoom,
 ) -> None:
     joined.say_here("see https://x.example/a")
@@ -981,9 +975,7 @@ async def test_the_footer_lists_keys_that_the_selected_message_has_a_use_for(
 
 
 @pytest.mark.parametrize("width", [120, 50])
-async def test_the_hint_stands_apart_from_the_conversation(
-    joined: ScriptedJoinedRoom, width: int
-) -> None:
+async def test_hint_is_apart_from_conversation(joined: ScriptedJoinedRoom, width: int) -> None:
     for number in range(40):
         joined.say_here(f"message {number}")
     async with in_room(joined, (width, 40)) as (screen, pilot):
@@ -1034,7 +1026,7 @@ async def test_a_new_title_is_announced(joined: ScriptedJoinedRoom) -> None:
 # The first minute
 
 
-async def test_an_empty_room_says_what_to_do_until_something_is_said() -> None:
+async def test_welcome_shows_until_first_message() -> None:
     joined = ScriptedJoinedRoom(invites=ScriptedInvites())
     joined.open_room()
     async with in_room(joined) as (screen, pilot):
@@ -1047,7 +1039,7 @@ async def test_an_empty_room_says_what_to_do_until_something_is_said() -> None:
         await until(pilot, lambda: not welcome.display)
 
 
-async def test_a_guest_whom_no_agent_answers_is_told_where_they_write(
+async def test_unanswered_guest_sees_placeholder(
     joined: ScriptedJoinedRoom,
 ) -> None:
     joined.name = "eve"
@@ -1061,7 +1053,7 @@ async def test_a_guest_whom_no_agent_answers_is_told_where_they_write(
         await until(pilot, lambda: composer.placeholder == PLACEHOLDER)
 
 
-async def test_a_member_with_a_model_is_told_of_neither_invites_nor_models() -> None:
+async def test_member_welcome_omits_invite_keys() -> None:
     joined = ScriptedJoinedRoom(engine_status=EngineStatus(EngineState.READY, "small"))
     joined.open_room()
     joined.name = "bob"
@@ -1072,7 +1064,7 @@ async def test_a_member_with_a_model_is_told_of_neither_invites_nor_models() -> 
         assert "f12" not in str(welcome.render())
 
 
-async def test_what_was_said_here_before_can_be_brought_back(joined: ScriptedJoinedRoom) -> None:
+async def test_up_recalls_earlier_messages(joined: ScriptedJoinedRoom) -> None:
     joined.open_room()
     joined.feed(MessagePosted("1", "mine, from before"), by="ann")
     joined.feed(MessagePosted("2", "waves", emote=True), by="ann")
@@ -1084,7 +1076,7 @@ async def test_what_was_said_here_before_can_be_brought_back(joined: ScriptedJoi
         await until(pilot, lambda: screen.draft == "mine, from before")
 
 
-async def test_the_conversation_can_be_read_while_another_host_is_looked_for(
+async def test_history_is_readable_before_joining(
     joined: ScriptedJoinedRoom,
 ) -> None:
     joined.feed(MessagePosted("m1", "read me", "ann"), by="ann")

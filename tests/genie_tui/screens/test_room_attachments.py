@@ -74,9 +74,7 @@ async def attach(screen: RoomScreen, pilot: Pilot[Any], path: Path) -> None:
     await until(pilot, lambda: path.name in chips(screen) and "reading" not in chips(screen))
 
 
-async def test_an_attached_file_goes_with_the_next_message(
-    joined: ScriptedJoinedRoom, report: Path
-) -> None:
+async def test_file_goes_with_next_message(joined: ScriptedJoinedRoom, report: Path) -> None:
     clock = HandClock()
     async with in_room(joined, clock=clock) as (screen, pilot):
         await attach(screen, pilot, report)
@@ -117,9 +115,7 @@ async def test_going_back_keeps_draft_and_attachments(
         assert joined.said == []
 
 
-async def test_attachments_leave_their_room_to_a_call_that_is_answered(
-    joined: ScriptedJoinedRoom, report: Path
-) -> None:
+async def test_approval_hides_attachments(joined: ScriptedJoinedRoom, report: Path) -> None:
     async with in_room(joined) as (screen, pilot):
         await attach(screen, pilot, report)
         joined.ask()
@@ -131,7 +127,7 @@ async def test_attachments_leave_their_room_to_a_call_that_is_answered(
 
 
 @pytest.mark.parametrize("loaded", [True, False])
-async def test_what_comes_back_while_there_is_a_question_is_within_reach(
+async def test_refused_message_survives_question(
     joined: ScriptedJoinedRoom, report: Path, loaded: bool
 ) -> None:
     """A message that the room did not take neither replaces what is asked about nor is replaced."""
@@ -152,9 +148,7 @@ async def test_what_comes_back_while_there_is_a_question_is_within_reach(
         await until(pilot, lambda: composer.draft == "an hour's work")
 
 
-async def test_a_file_needs_no_words_and_without_agents_no_question(
-    lonely: ScriptedJoinedRoom, report: Path
-) -> None:
+async def test_file_alone_is_sent_unasked(lonely: ScriptedJoinedRoom, report: Path) -> None:
     async with in_room(lonely) as (screen, pilot):
         await pilot.press("enter")
         await attach(screen, pilot, report)
@@ -283,9 +277,7 @@ async def test_other_pastes_are_text(joined: ScriptedJoinedRoom, text: str) -> N
         assert chips(screen) == ""
 
 
-async def test_a_path_pasted_after_a_command_belongs_to_it(
-    joined: ScriptedJoinedRoom, report: Path
-) -> None:
+async def test_path_after_command_is_argument(joined: ScriptedJoinedRoom, report: Path) -> None:
     async with in_room(joined) as (screen, pilot):
         await pilot.press(*"/attach", "space")
         await paste(screen, pilot, str(report))
@@ -359,9 +351,7 @@ async def test_too_much_is_not_quoted(joined: ScriptedJoinedRoom) -> None:
         assert chips(screen).count("Long") == 1
 
 
-async def test_the_question_before_sending_counts_who_is_here(
-    joined: ScriptedJoinedRoom, report: Path
-) -> None:
+async def test_question_counts_present_members(joined: ScriptedJoinedRoom, report: Path) -> None:
     async with in_room(joined) as (screen, pilot):
         joined.feed(MemberLeft("bob"))
         await attach(screen, pilot, report)

@@ -19,7 +19,7 @@ from genie_tui.widgets.status_bar import StatusBar
 from genie_tui.widgets.typing_line import HintLine
 
 
-async def test_a_lost_connection_is_announced_and_writing_goes_on(
+async def test_lost_connection_shows_countdown(
     joined: ScriptedJoinedRoom,
 ) -> None:
     async with in_room(joined) as (screen, pilot):
@@ -52,7 +52,7 @@ async def test_a_closed_room_keeps_the_draft(joined: ScriptedJoinedRoom) -> None
         assert joined.said == []
 
 
-async def test_behind_closed_doors_there_is_nothing_to_answer(joined: ScriptedJoinedRoom) -> None:
+async def test_closed_room_has_no_approvals(joined: ScriptedJoinedRoom) -> None:
     async with in_room(joined) as (screen, pilot):
         joined.ask("one")
         await until(pilot, lambda: screen.query_one(ApprovalPanel).waiting == 1)
@@ -62,7 +62,7 @@ async def test_behind_closed_doors_there_is_nothing_to_answer(joined: ScriptedJo
         assert screen.query_one(StatusBar).has_class("-waiting") is False
 
 
-async def test_what_was_said_at_the_door_is_over_in_the_room() -> None:
+async def test_late_connecting_status_is_ignored() -> None:
     joined = ScriptedJoinedRoom()
     joined.open_room()
     async with in_room(joined) as (screen, pilot):
@@ -75,7 +75,7 @@ async def test_what_was_said_at_the_door_is_over_in_the_room() -> None:
         assert not screen.query_one(Banner).display
 
 
-async def test_nobody_writes_while_nothing_is_heard_of_them(joined: ScriptedJoinedRoom) -> None:
+async def test_lost_connection_clears_typing(joined: ScriptedJoinedRoom) -> None:
     async with in_room(joined) as (screen, pilot):
         hints = screen.query_one(HintLine)
         joined.emit(MemberTyping("bob"))

@@ -43,7 +43,7 @@ def count(screen: RoomScreen) -> str:
     return str(screen.query_one("#find-count").render())
 
 
-async def test_finding_goes_from_the_latest_match_back_and_on(joined: ScriptedJoinedRoom) -> None:
+async def test_matches_cycle_from_latest(joined: ScriptedJoinedRoom) -> None:
     async with in_room(joined) as (screen, pilot):
         first, _, third = say(joined, "a Vendor", "something else", "no vendor")
         await find(screen, pilot, "vendor")
@@ -67,7 +67,7 @@ async def test_finding_goes_from_the_latest_match_back_and_on(joined: ScriptedJo
         assert not screen.query_one(FindBar).has_class("-open")
 
 
-async def test_the_count_tells_when_another_message_is_selected(
+async def test_count_notes_unmatched_selection(
     joined: ScriptedJoinedRoom,
 ) -> None:
     async with in_room(joined) as (screen, pilot):
@@ -80,7 +80,7 @@ async def test_the_count_tells_when_another_message_is_selected(
         await until(pilot, lambda: (chosen(screen), count(screen)) == (first, "1 of 2 messages"))
 
 
-async def test_the_bar_lists_the_keys_for_where_the_person_is(joined: ScriptedJoinedRoom) -> None:
+async def test_bar_keys_depend_on_focus(joined: ScriptedJoinedRoom) -> None:
     async with in_room(joined) as (screen, pilot):
         say(joined, "a vendor")
         keys = screen.query_one("#find-keys", Static)
@@ -98,7 +98,7 @@ def styles_of(screen: RoomScreen, text: str) -> set[Style]:
     return {each.style for each in shown if each.text == text and each.style is not None}
 
 
-async def test_the_shown_match_looks_unlike_the_others_in_every_theme(
+async def test_shown_match_differs_in_all_themes(
     joined: ScriptedJoinedRoom,
 ) -> None:
     async with in_room(joined, (120, 40)) as (screen, pilot):
@@ -114,7 +114,7 @@ async def test_the_shown_match_looks_unlike_the_others_in_every_theme(
             assert len(looks) == 2, theme
 
 
-async def test_a_match_far_down_in_a_message_comes_into_view(joined: ScriptedJoinedRoom) -> None:
+async def test_match_deep_in_message_is_visible(joined: ScriptedJoinedRoom) -> None:
     async with in_room(joined, (80, 24)) as (screen, pilot):
         say(joined, "line\n" * 60 + "the vendor\n" + "line\n" * 60, *["more"] * 40)
         await find(screen, pilot, "vendor")
@@ -123,7 +123,7 @@ async def test_a_match_far_down_in_a_message_comes_into_view(joined: ScriptedJoi
         assert styles_of(screen, "vendor")
 
 
-async def test_no_search_is_left_unbegun_while_a_person_types(
+async def test_typing_leaves_no_unawaited_search(
     joined: ScriptedJoinedRoom, recwarn: pytest.WarningsRecorder
 ) -> None:
     async with in_room(joined) as (screen, pilot):
@@ -135,7 +135,7 @@ async def test_no_search_is_left_unbegun_while_a_person_types(
         assert [str(each.message) for each in recwarn] == []
 
 
-async def test_escape_closes_the_search_without_a_match_and_returns_to_writing(
+async def test_escape_without_match_closes_search(
     joined: ScriptedJoinedRoom,
 ) -> None:
     async with in_room(joined) as (screen, pilot):
@@ -147,7 +147,7 @@ async def test_escape_closes_the_search_without_a_match_and_returns_to_writing(
         assert not screen.query_one(FindBar).has_class("-open")
 
 
-async def test_the_log_is_not_read_while_a_person_types(
+async def test_typing_reads_no_log(
     joined: ScriptedJoinedRoom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(room_find, "PAUSE", 3_600.0)
@@ -172,7 +172,7 @@ async def test_the_command_finds_at_once(joined: ScriptedJoinedRoom) -> None:
         await until(pilot, lambda: chosen(screen) == place)
 
 
-def test_answers_and_recovered_messages_are_found_too(joined: ScriptedJoinedRoom) -> None:
+def test_answers_and_recovered_match(joined: ScriptedJoinedRoom) -> None:
     asked = joined.say_here("which one?")
     answered = joined.feed(AnswerPosted(asked, "The vendor."))[0].seq
     pattern = re.compile("VENDOR", re.IGNORECASE)
@@ -183,7 +183,7 @@ def test_answers_and_recovered_messages_are_found_too(joined: ScriptedJoinedRoom
     assert list(matches_among([*joined.events, recovered], pattern)) == [answered, 90]
 
 
-async def test_the_log_is_searched_for_messages_as_they_were_left(
+async def test_edits_and_deletions_are_respected(
     joined: ScriptedJoinedRoom,
 ) -> None:
     async with in_room(joined) as (screen, pilot):

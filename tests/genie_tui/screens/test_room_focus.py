@@ -32,7 +32,7 @@ async def test_the_same_key_leads_there_and_back(joined: ScriptedJoinedRoom) -> 
 
 @pytest.mark.parametrize("before", list(Tab))
 @pytest.mark.parametrize("was_hidden", [False, True])
-async def test_after_an_answer_the_panel_is_as_it_was_before_the_approval(
+async def test_answer_restores_panel(
     joined: ScriptedJoinedRoom, before: Tab, *, was_hidden: bool
 ) -> None:
     clock = HandClock()
@@ -54,7 +54,7 @@ async def test_after_an_answer_the_panel_is_as_it_was_before_the_approval(
         assert screen.has_class("-no-panel") == was_hidden
 
 
-async def test_a_tab_that_was_chosen_during_an_approval_stays(joined: ScriptedJoinedRoom) -> None:
+async def test_tab_chosen_during_approval_stays(joined: ScriptedJoinedRoom) -> None:
     joined.ask()
     async with in_room(joined, (140, 40)) as (screen, pilot):
         side = screen.query_one(SidePanel)
@@ -68,14 +68,14 @@ async def test_a_tab_that_was_chosen_during_an_approval_stays(joined: ScriptedJo
         assert side.tab is Tab.APPROVALS
 
 
-async def test_without_approvals_the_key_leaves_the_focus(joined: ScriptedJoinedRoom) -> None:
+async def test_no_approval_leaves_focus(joined: ScriptedJoinedRoom) -> None:
     async with in_room(joined) as (screen, pilot):
         await pilot.press("ctrl+g")
         await pilot.pause()
         assert editor(screen).has_focus
 
 
-async def test_escape_in_the_conversation_goes_back_and_stops_no_agent(
+async def test_escape_in_reading_stops_no_agent(
     joined: ScriptedJoinedRoom,
 ) -> None:
     async with in_room(joined) as (screen, pilot):
@@ -94,7 +94,7 @@ async def test_escape_in_the_conversation_goes_back_and_stops_no_agent(
 
 
 @pytest.mark.parametrize(("key", "stops"), [("escape", False), ("enter", True)])
-async def test_an_agent_is_stopped_from_its_message_after_a_question(
+async def test_agent_stops_from_message_if_sure(
     joined: ScriptedJoinedRoom, key: str, *, stops: bool
 ) -> None:
     clock = HandClock()
@@ -114,7 +114,7 @@ async def test_an_agent_is_stopped_from_its_message_after_a_question(
         assert joined.stops == ([asked] if stops else [])
 
 
-async def test_the_conversation_is_read_from_the_composer(joined: ScriptedJoinedRoom) -> None:
+async def test_paging_keeps_composer_focus(joined: ScriptedJoinedRoom) -> None:
     async with in_room(joined) as (screen, pilot):
         for number in range(80):
             joined.say_here(f"message {number}")
@@ -133,7 +133,7 @@ async def test_the_conversation_is_read_from_the_composer(joined: ScriptedJoined
         assert joined.stops == []
 
 
-async def test_the_way_back_leads_to_where_the_first_way_began(joined: ScriptedJoinedRoom) -> None:
+async def test_return_key_goes_to_first_origin(joined: ScriptedJoinedRoom) -> None:
     joined.ask()
     async with in_room(joined) as (screen, pilot):
         await pilot.press(*"half", "f2")
@@ -147,7 +147,7 @@ async def test_the_way_back_leads_to_where_the_first_way_began(joined: ScriptedJ
         assert screen.draft == "half"
 
 
-async def test_the_way_to_the_door_is_open_while_somebody_stands_there(
+async def test_join_request_key_needs_caller(
     joined: ScriptedJoinedRoom,
 ) -> None:
     async with in_room(joined) as (screen, pilot):
@@ -162,7 +162,7 @@ async def test_the_way_to_the_door_is_open_while_somebody_stands_there(
         await until(pilot, lambda: editor(screen).has_focus)
 
 
-async def test_the_activity_shows_that_it_has_the_keys_and_the_first_one_counts(
+async def test_activity_shows_focus_and_moves(
     joined: ScriptedJoinedRoom,
 ) -> None:
     for text in ("one", "two", "three"):
@@ -184,7 +184,7 @@ async def test_the_activity_shows_that_it_has_the_keys_and_the_first_one_counts(
 
 
 @pytest.mark.parametrize("size", [(80, 24), (140, 42)])
-async def test_a_row_of_the_activity_leads_to_its_message_and_back(
+async def test_activity_row_leads_there_and_back(
     joined: ScriptedJoinedRoom, size: tuple[int, int]
 ) -> None:
     asked = joined.say_here("what is 17*23?")
@@ -204,7 +204,7 @@ async def test_a_row_of_the_activity_leads_to_its_message_and_back(
         await until(pilot, lambda: editor(screen).has_focus)
 
 
-async def test_who_hides_the_panel_they_are_in_is_back_in_the_composer(
+async def test_hiding_own_panel_focuses_composer(
     joined: ScriptedJoinedRoom,
 ) -> None:
     async with in_room(joined, (80, 24)) as (screen, pilot):
@@ -215,7 +215,7 @@ async def test_who_hides_the_panel_they_are_in_is_back_in_the_composer(
         await until(pilot, lambda: editor(screen).has_focus and not side.is_on_screen)
 
 
-async def test_who_reads_goes_on_reading_when_they_hide_the_panel(
+async def test_hiding_panel_keeps_reading(
     joined: ScriptedJoinedRoom,
 ) -> None:
     async with in_room(joined, (140, 42)) as (screen, pilot):
@@ -228,7 +228,7 @@ async def test_who_reads_goes_on_reading_when_they_hide_the_panel(
         assert timeline.has_focus
 
 
-async def test_who_clicked_into_the_panel_and_hides_it_is_in_the_composer(
+async def test_clicked_panel_hides_to_composer(
     joined: ScriptedJoinedRoom,
 ) -> None:
     async with in_room(joined, (140, 42)) as (screen, pilot):

@@ -32,7 +32,7 @@ def spending(agent: str, cost: float | None) -> Spending:
     return Spending(agent, "gpt-4o-mini", 2, 12_000, 300, 100, 3.0, cost)
 
 
-async def test_what_agents_are_at_is_shown_while_they_work() -> None:
+async def test_agent_progress_shows_in_both_lists() -> None:
     joined, clock = ScriptedJoinedRoom(), HandClock()
     joined.open_room()
     asked = joined.say_here("what is it?")

@@ -96,7 +96,7 @@ async def test_everything_is_brought_back(joined: ScriptedJoinedRoom) -> None:
         assert timeline.reading == (20, -1)
 
 
-async def test_who_followed_follows_again_and_has_seen_all(joined: ScriptedJoinedRoom) -> None:
+async def test_follower_returns_following(joined: ScriptedJoinedRoom) -> None:
     async with back(joined, View(draft="x", seen=3)) as (screen, service, pilot):
         await until(pilot, lambda: screen.draft == "x")
         assert screen.query_one(Timeline).reading is None
@@ -115,7 +115,7 @@ async def test_a_draft_is_written_down_while_one_types(joined: ScriptedJoinedRoo
         await until(pilot, lambda: not service.views[joined.saved].draft)
 
 
-async def test_what_is_typed_before_the_draft_comes_back_is_not_lost(
+async def test_text_typed_before_restore_is_kept(
     joined: ScriptedJoinedRoom,
 ) -> None:
     service = ScriptedRoomService(joined, views={joined.saved: View(draft="from before")})
@@ -137,7 +137,7 @@ async def test_unsent_messages_are_kept(joined: ScriptedJoinedRoom) -> None:
         assert (await kept(pilot, screen, service, joined)).unsent == joined.messages.pending
 
 
-async def test_what_the_room_has_not_heard_of_the_engine_is_kept(
+async def test_unrecorded_reports_are_kept(
     joined: ScriptedJoinedRoom,
 ) -> None:
     async with back(joined) as (screen, service, pilot):
@@ -146,9 +146,7 @@ async def test_what_the_room_has_not_heard_of_the_engine_is_kept(
         assert (await kept(pilot, screen, service, joined)).unrecorded == joined.reports
 
 
-async def test_what_goes_with_the_draft_comes_back_with_it(
-    joined: ScriptedJoinedRoom, tmp_path: Path
-) -> None:
+async def test_draft_returns_with_attachments(joined: ScriptedJoinedRoom, tmp_path: Path) -> None:
     view = View(draft="look", files=(PLAN,), quotes=(QUOTE,))
     joined.places[PLAN.digest] = tmp_path
     async with back(joined, view) as (screen, service, pilot):
@@ -165,9 +163,7 @@ async def test_what_goes_with_the_draft_comes_back_with_it(
         assert chips(screen) == shown
 
 
-async def test_of_a_file_that_is_gone_one_line_is_told_and_the_rest_stays(
-    joined: ScriptedJoinedRoom, tmp_path: Path
-) -> None:
+async def test_missing_file_is_named_rest_stays(joined: ScriptedJoinedRoom, tmp_path: Path) -> None:
     notes = FileRef("cd" * 32, "[b]notes\x1b.txt", 5)
     joined.places[PLAN.digest] = tmp_path
     async with back(joined, View(draft="look", files=(notes, PLAN))) as (screen, service, pilot):
@@ -181,7 +177,7 @@ async def test_of_a_file_that_is_gone_one_line_is_told_and_the_rest_stays(
         assert (await kept(pilot, screen, service, joined)).files == (PLAN,)
 
 
-async def test_a_message_that_is_asked_about_is_still_a_draft(
+async def test_message_in_question_is_still_draft(
     joined: ScriptedJoinedRoom, tmp_path: Path
 ) -> None:
     joined.places[PLAN.digest] = tmp_path
@@ -206,7 +202,7 @@ async def test_a_secret_in_a_draft_is_not_written_down(
         assert "horse" not in view.draft
 
 
-async def test_a_draft_that_comes_along_to_another_seat_is_not_doubled_for_a_secret_in_it(
+async def test_masked_draft_is_not_doubled(
     joined: ScriptedJoinedRoom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(redaction, "_KNOWN", KnownSecrets())
@@ -222,7 +218,7 @@ async def test_a_draft_that_comes_along_to_another_seat_is_not_doubled_for_a_sec
         assert screen.draft == draft
 
 
-async def test_a_disk_that_takes_no_draft_is_told_of_once(joined: ScriptedJoinedRoom) -> None:
+async def test_refusing_disk_is_reported_once(joined: ScriptedJoinedRoom) -> None:
     async with back(joined) as (screen, service, pilot):
         await until(pilot, lambda: joined.saved in service.views)
         service.view_error = GenieError("your draft can't be kept: [b]no space")
@@ -236,7 +232,7 @@ async def test_a_disk_that_takes_no_draft_is_told_of_once(joined: ScriptedJoined
         assert (await kept(pilot, screen, service, joined)).draft == "two"
 
 
-async def test_a_view_from_another_version_is_shown_as_far_as_it_is_known(
+async def test_unknown_view_values_fall_back(
     joined: ScriptedJoinedRoom,
 ) -> None:
     view = View(draft="x", tab="GAMES", shown="COLOURFUL", at=10**9)
@@ -247,7 +243,7 @@ async def test_a_view_from_another_version_is_shown_as_far_as_it_is_known(
         assert pilot.app.is_running
 
 
-async def test_approvals_that_are_opened_before_the_view_is_read_stay_open(
+async def test_approvals_opened_early_stay_open(
     joined: ScriptedJoinedRoom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     joined.ask()

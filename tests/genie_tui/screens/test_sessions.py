@@ -104,7 +104,7 @@ def recorded(tmp_path: Path) -> Recorded:
     return Recorded(tmp_path)
 
 
-async def test_the_lobby_leads_to_all_sessions_and_back(recorded: Recorded) -> None:
+async def test_lobby_leads_to_list_and_back(recorded: Recorded) -> None:
     recorded.said("Garden", "hi")
     app = GenieApp(
         ScriptedRoomService(ScriptedJoinedRoom()),
@@ -122,9 +122,7 @@ async def test_the_lobby_leads_to_all_sessions_and_back(recorded: Recorded) -> N
         await until(pilot, lambda: isinstance(app.screen, LobbyScreen))
 
 
-async def test_limits_that_were_changed_count_in_the_list_that_is_shown(
-    recorded: Recorded, tmp_path: Path
-) -> None:
+async def test_changed_limits_apply_to_open_list(recorded: Recorded, tmp_path: Path) -> None:
     long_ago = NOW - 100 * 86_400
     recorded.said("Old", "hi", at=long_ago)
     file = tmp_path / "settings.toml"
@@ -171,7 +169,7 @@ async def test_a_failed_way_in_comes_back_to_the_list(recorded: Recorded) -> Non
         await until(pilot, lambda: isinstance(app.screen, RoomScreen))
 
 
-async def test_a_session_is_told_in_one_line_without_markup_or_escapes(recorded: Recorded) -> None:
+async def test_line_escapes_markup_and_controls(recorded: Recorded) -> None:
     saved = recorded.said("Garden [/red]\x1b[2J", "hi")
     saved.tag(["home"])
     saved.update(seen=3, unread=3, parked=2)
@@ -191,7 +189,7 @@ async def test_an_empty_list_says_so(recorded: Recorded) -> None:
         assert screen.chosen == []
 
 
-async def test_enter_and_r_lead_where_the_session_allows(recorded: Recorded) -> None:
+async def test_enter_and_r_open_allowed_action(recorded: Recorded) -> None:
     mine = recorded.said("Mine", "hi").id
     theirs = recorded.catalog.copy_of("r1", "Theirs", "ann", NOW, address="127.0.0.1:7").id
     others = recorded.catalog.copy_of("r1", "Others", "bob", NOW, address="127.0.0.1:7").id
@@ -206,7 +204,7 @@ async def test_enter_and_r_lead_where_the_session_allows(recorded: Recorded) -> 
         await until(pilot, lambda: screen.chosen == expected)
 
 
-async def test_typing_filters_at_once_and_searches_after_a_pause(recorded: Recorded) -> None:
+async def test_typing_filters_then_searches(recorded: Recorded) -> None:
     recorded.said("Garden", "plant apples", "eat pears")
     recorded.said("Kitchen", "bake apples")
     async with listed(recorded) as (screen, pilot):
@@ -229,7 +227,7 @@ async def test_typing_filters_at_once_and_searches_after_a_pause(recorded: Recor
         assert screen.query_one("#sessions-filter", Input).value == ""
 
 
-async def test_a_title_that_is_listed_is_not_found_a_second_time(recorded: Recorded) -> None:
+async def test_listed_title_is_no_hit(recorded: Recorded) -> None:
     recorded.said("Garden", "plant apples")
     recorded.said("Kitchen", "herbs of the garden")
     async with listed(recorded) as (screen, pilot):
@@ -240,7 +238,7 @@ async def test_a_title_that_is_listed_is_not_found_a_second_time(recorded: Recor
         assert [hit.title for hit in rows.hits] == ["Kitchen"]
 
 
-async def test_what_the_arrows_chose_while_typing_is_opened_at_once(recorded: Recorded) -> None:
+async def test_arrow_choice_opens_by_enter(recorded: Recorded) -> None:
     for title in ("Garden", "Garden shed"):
         recorded.said(title, "hi")
     async with listed(recorded) as (screen, pilot):
@@ -252,7 +250,7 @@ async def test_what_the_arrows_chose_while_typing_is_opened_at_once(recorded: Re
         await until(pilot, lambda: screen.chosen == [ResumeRoom(rows.rows[1].id)])
 
 
-async def test_letters_typed_right_after_the_key_are_no_commands(recorded: Recorded) -> None:
+async def test_fast_letters_reach_filter(recorded: Recorded) -> None:
     recorded.said("Garden", "hi")
     async with listed(recorded) as (screen, pilot):
         line = screen.query_one("#sessions-filter", Input)
@@ -263,7 +261,7 @@ async def test_letters_typed_right_after_the_key_are_no_commands(recorded: Recor
         assert recorded.titles() == {"Garden"}
 
 
-async def test_a_hit_leads_to_its_place_or_to_the_replay_there(recorded: Recorded) -> None:
+async def test_hit_opens_at_place_or_in_replay(recorded: Recorded) -> None:
     saved = recorded.session(
         "Garden", MessagePosted("1", "apples?"), AnswerPosted(4, "plant apples in May")
     )
@@ -278,7 +276,7 @@ async def test_a_hit_leads_to_its_place_or_to_the_replay_there(recorded: Recorde
         assert screen.hits == [5]
 
 
-async def test_a_wrong_search_is_refused_with_what_works(recorded: Recorded) -> None:
+async def test_invalid_search_is_explained(recorded: Recorded) -> None:
     recorded.said("Garden", "plant apples")
     async with listed(recorded) as (screen, pilot):
         screen.query_one("#sessions-filter", Input).value = "before:yesterday"
@@ -299,7 +297,7 @@ async def test_arrows_move_in_the_list_while_one_types(recorded: Recorded) -> No
         await until(pilot, lambda: rows.has_focus)
 
 
-async def test_the_order_changes_by_key_and_the_selected_one_stays_so(recorded: Recorded) -> None:
+async def test_sort_key_keeps_selection(recorded: Recorded) -> None:
     recorded.said("Beta", "hi", at=NOW - 10)
     recorded.said("alpha", "hi" * 30_000, at=NOW - 20)
     recorded.said("Gamma", "hi", at=NOW).update(unread=4)
@@ -326,7 +324,7 @@ async def test_a_click_on_a_column_sorts_by_it(recorded: Recorded) -> None:
         assert screen.query_one(SessionListHeader).sort is Sort.TITLE
 
 
-async def test_the_last_messages_are_shown_beside_the_list(recorded: Recorded) -> None:
+async def test_preview_shows_last_messages(recorded: Recorded) -> None:
     recorded.said("Garden", "first", "last [/red]\x1b[2J")
     async with listed(recorded, WIDE) as (screen, pilot):
         await until(pilot, lambda: "last [/red]" in text(screen, "#preview-lines"))
@@ -334,7 +332,7 @@ async def test_the_last_messages_are_shown_beside_the_list(recorded: Recorded) -
         assert "2 messages" in text(screen, "#preview-facts")
 
 
-async def test_where_there_is_no_room_there_is_no_preview(recorded: Recorded) -> None:
+async def test_small_terminal_hides_preview(recorded: Recorded) -> None:
     recorded.said("Garden", "hi")
     async with listed(recorded, (70, 20)) as (screen, _):
         assert not screen.query_one(SessionPreview).display
@@ -362,7 +360,7 @@ async def test_renaming_asks_for_a_title(recorded: Recorded) -> None:
         assert recorded.titles() == {"Orchard"}
 
 
-async def test_tags_are_asked_for_and_what_cannot_be_one_is_explained(recorded: Recorded) -> None:
+async def test_invalid_tag_is_explained(recorded: Recorded) -> None:
     recorded.said("Garden", "hi")
     async with listed(recorded) as (screen, pilot):
         rows = screen.query_one(SessionList)
@@ -400,9 +398,7 @@ async def test_deleting_asks_first(recorded: Recorded) -> None:
 
 
 @pytest.mark.parametrize("key", ["d", "n"])
-async def test_what_is_open_elsewhere_is_neither_deleted_nor_renamed(
-    recorded: Recorded, key: str
-) -> None:
+async def test_open_session_is_not_changed(recorded: Recorded, key: str) -> None:
     saved = recorded.said("Garden", "hi")
     with saved.held():
         async with listed(recorded) as (screen, pilot):
@@ -414,7 +410,7 @@ async def test_what_is_open_elsewhere_is_neither_deleted_nor_renamed(
     assert recorded.titles() == {"Garden"}
 
 
-async def test_what_is_opened_while_the_question_is_shown_is_not_deleted(
+async def test_session_opened_meanwhile_is_kept(
     recorded: Recorded,
 ) -> None:
     saved = recorded.said("Garden", "hi")
@@ -429,7 +425,7 @@ async def test_what_is_opened_while_the_question_is_shown_is_not_deleted(
         assert titles(screen) == ["Garden"]
 
 
-async def test_the_list_tells_by_itself_what_is_opened_and_closed_elsewhere(
+async def test_list_watches_other_processes(
     recorded: Recorded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sessions, "WATCH", 0.05)
@@ -475,9 +471,7 @@ async def test_exporting_asks_for_a_file(recorded: Recorded, tmp_path: Path) -> 
         assert screen.is_current
 
 
-async def test_attached_files_are_exported_if_that_is_wanted(
-    recorded: Recorded, tmp_path: Path
-) -> None:
+async def test_attached_files_are_exported(recorded: Recorded, tmp_path: Path) -> None:
     content = b"plant apples"
     file = FileRef(sha256(content).hexdigest(), "notes.txt", len(content), "text/plain")
     saved = recorded.session("Garden", MessagePosted("1", "see this", files=(file,)))
@@ -495,9 +489,7 @@ async def test_attached_files_are_exported_if_that_is_wanted(
     assert copied.name in (tmp_path / "out.md").read_text()
 
 
-async def test_an_export_that_fails_is_asked_for_again_and_replaces_nothing_unasked(
-    recorded: Recorded, tmp_path: Path
-) -> None:
+async def test_failed_export_asks_and_keeps_file(recorded: Recorded, tmp_path: Path) -> None:
     recorded.said("Garden", "hi there")
     target = tmp_path / "out.md"
     target.write_text("mine")
@@ -543,7 +535,7 @@ async def test_trouble_with_the_disk_is_told(recorded: Recorded) -> None:
         await until(pilot, lambda: note.display and "sessions" in str(note.render()))
 
 
-async def test_a_search_that_nobody_wants_any_more_shows_nothing(
+async def test_outdated_search_shows_nothing(
     recorded: Recorded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recorded.said("Garden", "apples")
@@ -570,7 +562,7 @@ async def test_a_search_that_nobody_wants_any_more_shows_nothing(
         assert rows.hits == ()
 
 
-async def test_a_thousand_sessions_are_drawn_only_where_they_are_seen(
+async def test_only_visible_rows_are_drawn(
     recorded: Recorded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recorded.said("Garden", "hi")

@@ -75,7 +75,7 @@ def problem(screen: SettingsScreen) -> str:
     return str(screen.query_one("#settings-problem", Static).render())
 
 
-async def test_changing_by_keyboard_alone_on_a_small_terminal(tmp_path: Path) -> None:
+async def test_keyboard_edits_on_small_terminal(tmp_path: Path) -> None:
     home = Home(tmp_path, GENIE_REASONER_MODEL="ollama:env", GENIE_THEME="nord")
     async with home.open((80, 24)) as (screen, pilot):
         model = screen.query_one("#model", Input)
@@ -132,7 +132,7 @@ async def test_the_keys_are_on_the_screen(tmp_path: Path, size: tuple[int, int])
         assert box.content_region.contains_region(keys.region)
 
 
-async def test_a_field_with_many_values_lists_them_and_ends_are_a_key_away(tmp_path: Path) -> None:
+async def test_picker_lists_many_values(tmp_path: Path) -> None:
     async with Home(tmp_path).open((120, 40)) as (screen, pilot):
         theme, keys = screen.query_one("#theme", Picker), screen.query_one("#keymap", Picker)
         await until(pilot, lambda: not theme.disabled)
@@ -156,7 +156,7 @@ async def test_a_field_with_many_values_lists_them_and_ends_are_a_key_away(tmp_p
         await until(pilot, lambda: screen.query_one("#name").has_focus)
 
 
-async def test_a_theme_is_seen_at_once_and_taken_back_unless_it_is_saved(tmp_path: Path) -> None:
+async def test_unsaved_theme_is_reverted(tmp_path: Path) -> None:
     home = Home(tmp_path)
     async with home.open((120, 40)) as (screen, pilot):
         theme = screen.query_one("#theme", Picker)
@@ -189,7 +189,7 @@ async def test_a_theme_is_seen_at_once_and_taken_back_unless_it_is_saved(tmp_pat
         assert app._alerts.settings.notify == "none"  # rooms that are opened later follow it
 
 
-async def test_a_broken_file_is_one_line_and_nothing_can_be_changed(tmp_path: Path) -> None:
+async def test_broken_file_disables_fields(tmp_path: Path) -> None:
     home = Home(tmp_path)
     home.file.write_text("model = \n")
     async with home.open((80, 24)) as (screen, pilot):
@@ -201,9 +201,7 @@ async def test_a_broken_file_is_one_line_and_nothing_can_be_changed(tmp_path: Pa
     assert home.file.read_text() == "model = \n"
 
 
-async def test_a_fault_that_is_found_too_late_is_nobodys(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_late_fault_is_discarded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home, found, judged = Home(tmp_path), threading.Event(), threading.Event()
 
     def late(form: SettingsForm, name: str, value: str, settings: Settings) -> None:
@@ -223,7 +221,7 @@ async def test_a_fault_that_is_found_too_late_is_nobodys(
         await until(pilot, lambda: pilot.app.screen is not screen)
 
 
-async def test_the_field_with_the_focus_stays_in_sight_on_a_smaller_terminal(
+async def test_focused_field_survives_shrinking(
     tmp_path: Path,
 ) -> None:
     home = Home(tmp_path)
@@ -237,7 +235,7 @@ async def test_the_field_with_the_focus_stays_in_sight_on_a_smaller_terminal(
         await until(pilot, lambda: scroll.region.contains_region(bell.region))
 
 
-async def test_an_installed_agent_becomes_mine_by_one_key(tmp_path: Path) -> None:
+async def test_installed_agent_is_chosen_by_key(tmp_path: Path) -> None:
     programs = tmp_path / "bin"
     programs.mkdir()
     (programs / "codex-acp").touch(0o700)
@@ -260,7 +258,7 @@ def test_a_command_leads_there_too() -> None:
     assert command_named("settings").run == "app.settings"
 
 
-async def test_other_keys_are_chosen_for_the_next_start(tmp_path: Path) -> None:
+async def test_other_keymap_applies_at_next_start(tmp_path: Path) -> None:
     home = Home(tmp_path)
     async with home.open((100, 40)) as (screen, pilot):
         await until(pilot, lambda: screen.query_one("#name", Input).has_focus)

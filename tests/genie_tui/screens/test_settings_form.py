@@ -39,7 +39,7 @@ def form(tmp_path: Path) -> SettingsForm:
     return made
 
 
-def test_every_field_is_a_setting_and_has_a_value() -> None:
+def test_every_field_has_setting_and_value() -> None:
     for field in FIELDS:
         assert field.key[0] in Settings.__struct_fields__
     shown = {field.name: value_of(field.name, Settings()) for field in FIELDS}
@@ -64,7 +64,7 @@ def test_every_field_is_a_setting_and_has_a_value() -> None:
     }
 
 
-def test_what_is_saved_is_what_is_read_and_comments_stay(form: SettingsForm) -> None:
+def test_saved_values_read_back(form: SettingsForm) -> None:
     wanted = {
         "model": "",
         "reasoner_model": "ollama:b",
@@ -126,7 +126,7 @@ def test_own_templates_are_among_the_choices(form: SettingsForm) -> None:
         ("workspace", "~nosuchuser/x", "names no folder", True),
     ],
 )
-def test_a_fault_is_said_and_only_a_missing_key_can_wait(
+def test_only_missing_key_is_not_grave(
     form: SettingsForm, name: str, value: str, part: str, grave: bool
 ) -> None:
     fault = form.fault(name, value, Settings(template="other nonsense", model="nobody:y"))
@@ -157,7 +157,7 @@ def test_what_the_environment_sets_is_known(tmp_path: Path) -> None:
     assert origins["approvals"].text == "default"
 
 
-def test_agents_to_choose_are_the_installed_and_the_configured_ones(tmp_path: Path) -> None:
+def test_choices_are_installed_or_own(tmp_path: Path) -> None:
     (tmp_path / "goose").touch(0o700)
     form = form_at(tmp_path, PATH=str(tmp_path))
     form.source.file.write_text(

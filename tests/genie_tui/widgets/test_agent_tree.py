@@ -24,7 +24,7 @@ def shown(work: RunningAgents, joined: ScriptedJoinedRoom) -> list[tuple[str, st
     return [(each.label, each.doing) for each in work.rows(joined.state, "ann", "ann")]
 
 
-def test_each_agent_stands_below_the_one_that_directs_it() -> None:
+def test_agents_stand_below_their_director() -> None:
     paths = ["a:1/b:2/c:3", "a:1/d:4", "x:9", "a:1", "system"]
     ordered = in_order(paths)
     assert ordered == ["system", "a:1", "a:1/b:2", "a:1/b:2/c:3", "a:1/d:4", "x:9"]
@@ -44,7 +44,7 @@ def test_an_agent_alone_is_no_tree() -> None:
     assert shown(work, joined) == []
 
 
-def test_an_agent_alone_is_shown_once_it_is_silent() -> None:
+def test_lone_silent_agent_is_shown() -> None:
     clock = HandClock()
     joined, work = ScriptedJoinedRoom(), RunningAgents(clock)
     work.report(working(joined), "system", "calling", "read_file")
@@ -70,7 +70,7 @@ def test_a_plan_is_a_list_below_its_agent() -> None:
     assert [label for label, _ in shown(work, joined)[1:]] == [*map(str, range(MOST_STEPS))]
 
 
-def test_it_is_told_what_each_is_at_and_whose_approval_it_waits_for() -> None:
+def test_activity_and_approver_are_shown() -> None:
     joined, work = ScriptedJoinedRoom(), RunningAgents(HandClock())
     seq = working(joined)
     work.report(seq, "system", "asking", "")
@@ -121,5 +121,5 @@ def test_claims_beyond_all_measure_are_no_tree() -> None:
         ("search:1a/math:2b", "genie › search:1a › math:2b"),
     ],
 )
-def test_the_path_begins_with_the_name_people_know(path: str, shown: str) -> None:
+def test_path_starts_with_shown_name(path: str, shown: str) -> None:
     assert agent_path(path) == shown

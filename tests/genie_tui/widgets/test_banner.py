@@ -12,7 +12,7 @@ class Host(CommandKeysApp):
         yield Banner()
 
 
-async def test_says_what_each_state_of_the_connection_means() -> None:
+async def test_each_connection_state_is_worded() -> None:
     app = Host()
     async with app.run_test():
         banner = app.query_one(Banner)
@@ -26,7 +26,7 @@ async def test_says_what_each_state_of_the_connection_means() -> None:
         assert not banner.display
 
 
-async def test_what_stays_wrong_is_shown_while_the_connection_is_well() -> None:
+async def test_lasting_warning_shows_when_online() -> None:
     app = Host()
     async with app.run_test():
         banner = app.query_one(Banner)
@@ -59,7 +59,7 @@ async def test_counts_down_to_the_next_attempt() -> None:
         assert "reconnecting…" in str(banner.render())
 
 
-async def test_a_short_absence_of_the_host_is_not_explained() -> None:
+async def test_short_outage_is_not_shown() -> None:
     app = Host()
     async with app.run_test():
         banner = app.query_one(Banner)
@@ -98,7 +98,7 @@ async def test_hostile_details_stay_text() -> None:
         assert "[/red]␛[2J" in str(banner.render())
 
 
-async def test_a_remedy_stays_until_the_connection_is_back() -> None:
+async def test_remedy_stays_until_reconnect() -> None:
     app = Host()
     async with app.run_test():
         banner = app.query_one(Banner)

@@ -63,7 +63,7 @@ def text_of(app: Host) -> str:
     return str(app.query_one("#join-request-text", Static).render())
 
 
-async def test_it_is_hidden_until_somebody_knocks_and_never_takes_the_focus() -> None:
+async def test_panel_opens_without_taking_focus() -> None:
     async with at_the_door() as (app, pilot):
         await until(pilot, lambda: not app.join_requests.display)
         app.join_requests.take(CAROL)
@@ -101,7 +101,7 @@ async def test_keys_count_once_the_keyboard_rested() -> None:
         await until(pilot, lambda: app.answers == [(CAROL, True)])
 
 
-async def test_typed_text_goes_on_elsewhere_and_answers_nothing() -> None:
+async def test_typed_text_passes_through() -> None:
     async with at_the_door() as (app, pilot):
         typed: list[str] = []
         app.join_requests.write = typed.append
@@ -141,7 +141,7 @@ async def test_the_next_caller_is_guarded_too() -> None:
         await until(pilot, lambda: app.answers == [(CAROL, False), (DAVE, False)])
 
 
-async def test_a_caller_who_is_gone_leaves_the_door_and_arms_the_guard() -> None:
+async def test_withdrawn_request_arms_guard() -> None:
     async with at_the_door() as (app, pilot):
         app.join_requests.take(CAROL)
         app.join_requests.take(DAVE)
@@ -194,7 +194,7 @@ async def test_names_fold_and_are_never_markup() -> None:
         assert app.join_requests.knocks_by("CAROL") == [CAROL]
 
 
-async def test_somebody_at_the_hosts_own_machine_is_told_as_that() -> None:
+async def test_local_request_says_this_machine() -> None:
     async with at_the_door() as (app, pilot):
         app.join_requests.take(JoinRequested(3, "erik", "", "loopback"))
         await pilot.pause()

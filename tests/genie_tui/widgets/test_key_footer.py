@@ -21,7 +21,7 @@ class Host(App[None]):
         yield KeyFooter()
 
 
-async def test_keys_that_do_not_fit_are_left_out_and_the_last_one_stays() -> None:
+async def test_crowded_keys_drop_last_stays() -> None:
     app = Host()
     async with app.run_test(size=(60, 5)) as pilot:
 
@@ -71,7 +71,7 @@ async def test_a_click_on_a_key_presses_it() -> None:
         assert app.denied == 1
 
 
-async def test_the_key_below_the_pointer_stands_out_and_says_more() -> None:
+async def test_hovered_key_shows_tooltip() -> None:
     class Telling(Host):
         BINDINGS: ClassVar[list[BindingType]] = [
             Binding("a", "bell", "allow once", tooltip="Run the tool this time"),

@@ -41,7 +41,7 @@ async def test_a_burst_keeps_its_order(kind: type[Any]) -> None:
         assert text == "xzy"
 
 
-async def test_enter_in_a_burst_submits_what_came_before_it() -> None:
+async def test_enter_in_burst_submits_prior_text() -> None:
     app = Page(LineInput())
     async with app.run_test() as pilot:
         app.editor.focus()

@@ -38,7 +38,7 @@ async def test_the_keys_are_listed_once_they_count(scope: Scope) -> None:
             await wait_for(app, pilot, f"{action.short_keys} {action.label}")
 
 
-async def test_keys_go_by_other_words_and_may_be_left_out() -> None:
+async def test_keys_are_renamed_and_omitted() -> None:
     app = Host(Scope.JOIN_REQUESTS)
     async with app.run_test(size=(200, 10)) as pilot:
         app.clock.rest()
@@ -82,7 +82,7 @@ async def test_a_key_asks_and_enter_confirms() -> None:
         assert len(done) == 1
 
 
-async def test_keys_that_only_show_something_always_count() -> None:
+async def test_display_keys_always_count() -> None:
     app, done = Host(Scope.JOIN_REQUESTS), list[Action]()
     async with app.run_test():
         app.line.take(events.Key("n", "n"), app.line, done.append)

@@ -60,7 +60,7 @@ def test_it_is_black_on_white_everywhere() -> None:
     assert span.style.foreground == Color(0, 0, 0)
 
 
-def test_an_invite_with_two_addresses_fits_on_a_screen() -> None:
+def test_two_address_invite_fits_screen() -> None:
     lines = qr_code(INVITE, quiet=2).plain.split("\n")
     assert (len(lines[0]), len(lines)) <= (49, 25)
     assert Console(width=80).measure(lines[0]).maximum == len(lines[0])

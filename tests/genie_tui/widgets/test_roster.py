@@ -62,7 +62,7 @@ async def test_an_agent_that_works_is_seen_to() -> None:
         assert "needs approval" in lines(roster)[0]
 
 
-async def test_names_are_cut_to_their_column_and_never_markup() -> None:
+async def test_names_are_cut_and_escaped() -> None:
     joined = ScriptedJoinedRoom()
     joined.open_room()
     joined.feed(MemberJoined("member"), by="[/red]\x1b")
@@ -105,7 +105,7 @@ async def test_roles_agents_and_terminals_are_told() -> None:
         assert roster.about("zoe") == ""
 
 
-async def test_without_a_hosts_agent_nobody_answers_guests() -> None:
+async def test_guest_without_host_agent_has_none() -> None:
     joined = ScriptedJoinedRoom()
     joined.feed(RoomCreated("r1", "Garden"), HostStarted("ann"), MemberJoined("host"))
     joined.feed(MemberJoined("guest"), by="cleo")
@@ -132,7 +132,7 @@ async def test_long_labels_fit_the_narrowest_panel() -> None:
         assert lines(roster)[2].rstrip().endswith("×2")
 
 
-async def test_a_model_is_told_without_its_provider_where_space_is_short() -> None:
+async def test_narrow_roster_drops_provider() -> None:
     joined = ScriptedJoinedRoom()
     joined.feed(RoomCreated("r1", "Garden"), HostStarted("ann"))
     joined.feed(MemberJoined("host", engine=True, agent="anthropic:claude"))
@@ -144,7 +144,7 @@ async def test_a_model_is_told_without_its_provider_where_space_is_short() -> No
             assert lines(roster)[0].split()[-1] == label
 
 
-async def test_agents_that_are_directed_stand_below_their_person() -> None:
+async def test_subagents_stand_below_person() -> None:
     joined = ScriptedJoinedRoom()
     joined.open_room()
     app = Host()
@@ -159,7 +159,7 @@ async def test_agents_that_are_directed_stand_below_their_person() -> None:
         assert tree == ["  genie ◐ waiting for another agent…", "  └ [red]:1␛ ◐ thinking…"]
 
 
-async def test_it_is_told_for_how_long_an_agent_alone_has_been_silent() -> None:
+async def test_silent_agent_shows_duration() -> None:
     joined, clock = ScriptedJoinedRoom(), HandClock()
     joined.open_room()
     app = Host(clock)
@@ -177,7 +177,7 @@ async def test_it_is_told_for_how_long_an_agent_alone_has_been_silent() -> None:
         assert silent in roster.about("ann")
 
 
-async def test_an_agent_that_is_a_member_is_shown_as_one() -> None:
+async def test_agent_member_is_marked() -> None:
     joined = ScriptedJoinedRoom()
     joined.open_room()
     joined.feed(MemberJoined("guest", kind="agent"), by="bot")
@@ -193,7 +193,7 @@ async def test_an_agent_that_is_a_member_is_shown_as_one() -> None:
         assert "bot (observer)" in roster.as_text()
 
 
-async def test_a_resized_terminal_leaves_no_empty_lines_below_the_people() -> None:
+async def test_resizing_leaves_no_empty_lines() -> None:
     joined = ScriptedJoinedRoom()
     joined.open_room()
     label = "a label of a model that is too long for a narrow panel"

@@ -50,7 +50,7 @@ def shown(widget: SeekBar) -> list[str]:
     return widget.render().plain.splitlines()
 
 
-async def test_marks_stand_above_the_place_that_they_lead_to() -> None:
+async def test_marks_stand_above_their_place() -> None:
     async with bar(Standing(12, 17, outline=outline())) as (widget, _):
         marks, line, _words = shown(widget)
         assert marks[line.index("●")] == "▲"
@@ -65,12 +65,12 @@ async def test_marks_stand_above_the_place_that_they_lead_to() -> None:
         (Landmark.MESSAGE, "message"),
     ],
 )
-async def test_what_happened_last_is_named_with_its_mark(kind: Landmark, words: str) -> None:
+async def test_last_landmark_is_worded(kind: Landmark, words: str) -> None:
     async with bar(Standing(12, 17, kind=kind), width=70) as (widget, _):
         assert shown(widget)[-1].endswith(f"   {words}")
 
 
-async def test_of_several_in_one_place_the_worst_is_marked() -> None:
+async def test_worst_mark_wins_in_one_place() -> None:
     async with bar(Standing(0, 17, outline=outline()), width=3) as (widget, _):
         assert shown(widget)[0] == " ▲✗"
 
@@ -94,7 +94,7 @@ async def test_the_words_tell_where_and_how() -> None:
         assert "event 0 of 0" in shown(widget)[-1]
 
 
-async def test_what_becomes_known_is_marked_without_a_move() -> None:
+async def test_new_marks_appear_without_moving() -> None:
     known = outline(4)
     async with bar(Standing(0, 17, outline=known)) as (widget, pilot):
         assert not shown(widget)[0].strip()
@@ -139,7 +139,7 @@ def test_speeds_as_people_write_them(speed: float, text: str) -> None:
     assert speed_text(speed) == text
 
 
-async def test_before_anything_is_known_it_says_only_what_is_going_on() -> None:
+async def test_empty_bar_shows_only_activity() -> None:
     async with bar(Standing(doing="opening…")) as (widget, _):
         assert shown(widget)[-1] == "opening…"
     async with bar(Standing(), width=60) as (widget, _):  # a room in which nothing happened

@@ -73,7 +73,7 @@ def lines(listing: SessionList) -> list[str]:
     return [listing.render_line(y).text.strip() for y in range(listing.size.height)]
 
 
-async def test_the_cursor_goes_through_sessions_and_hits_and_stays_in_view() -> None:
+async def test_cursor_spans_sessions_and_hits() -> None:
     async with stage(30, 10) as (listing, pilot):
         await pilot.press("end")
         assert selected(listing) == hit(9)
@@ -101,7 +101,7 @@ async def test_the_heading_stands_between_them() -> None:
         ]
 
 
-async def test_what_is_selected_stays_so_while_the_list_changes() -> None:
+async def test_selection_survives_list_changes() -> None:
     async with stage(5, 2) as (listing, pilot):
         listing.select("id3")
         listing.show_rows([row(number) for number in (4, 3, 0)])
@@ -120,7 +120,7 @@ async def test_what_is_selected_stays_so_while_the_list_changes() -> None:
         assert selected(listing) is None
 
 
-async def test_enter_and_a_double_click_open_and_a_single_click_does_not() -> None:
+async def test_enter_or_double_click_opens() -> None:
     async with stage(3, 1) as (listing, pilot):
         app = pilot.app
         assert isinstance(app, Stage)
@@ -174,7 +174,7 @@ def test_everything_is_there_where_there_is_room() -> None:
     assert "7 new" in session_line(SessionRow("a", "Garden", unread=7), 80, 0.0, style).text
 
 
-def test_who_has_a_session_open_is_told_on_every_usual_terminal() -> None:
+def test_holder_shows_at_usual_widths() -> None:
     held = LockHolder(7, "cleo")
     for width in (75, 115):
         assert (
@@ -232,7 +232,7 @@ def hit_style(name: str) -> Style:
     return FOUND if name == "found" else Style()
 
 
-def test_a_hit_tells_where_it_stands_and_what_it_says() -> None:
+def test_hit_shows_place_and_text() -> None:
     where, says = hit_lines(apples(), 80, 4_000.0, hit_style)
     assert where.text == "Garden  by ann⟨U+202E⟩ · 1 h ago"
     assert says.text == "  plant [/red] apples␛[2J now"

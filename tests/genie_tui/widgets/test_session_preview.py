@@ -78,7 +78,7 @@ async def test_a_session_is_described() -> None:
         assert shown(preview).strip() == ""
 
 
-def test_in_one_line_there_is_what_the_list_does_not_say() -> None:
+def test_brief_adds_missing_facts() -> None:
     row = SessionRow(
         "a", "Garden", OpenMode.JOIN, host="bob", holder=LockHolder(7, "ann"), note="[b]\x1b"
     )
@@ -86,7 +86,7 @@ def test_in_one_line_there_is_what_the_list_does_not_say() -> None:
     assert str(brief(SessionRow("a", "Garden", due="old"))).endswith(" · past your limit: old")
 
 
-async def test_the_last_messages_are_shown_as_they_are_and_long_ones_in_part() -> None:
+async def test_last_messages_are_shown_and_cut() -> None:
     lines = [TranscriptLine(1, 0.0, "ann", "[b]hi\x07"), TranscriptLine(2, 0.0, "bob", "x" * 1_000)]
     async with stage(lines) as (preview, pilot):
         preview.show(SessionRow("a", "Garden"))
@@ -94,7 +94,7 @@ async def test_the_last_messages_are_shown_as_they_are_and_long_ones_in_part() -
         assert shown(preview).count("x") < 500
 
 
-async def test_a_session_without_messages_or_with_a_broken_log_says_so() -> None:
+async def test_empty_or_broken_log_says_so() -> None:
     async with stage() as (preview, pilot):
         preview.show(SessionRow("a", "Garden"))
         await until(pilot, lambda: "nothing was said" in shown(preview))
@@ -103,7 +103,7 @@ async def test_a_session_without_messages_or_with_a_broken_log_says_so() -> None
         await until(pilot, lambda: "can't be read␛" in shown(preview))
 
 
-async def test_the_facts_stay_in_view_above_many_messages() -> None:
+async def test_facts_stay_above_messages() -> None:
     lines = [TranscriptLine(seq, 0.0, "ann", f"message {seq}") for seq in range(1, 40)]
     async with stage(lines) as (preview, pilot):
         preview.show(SessionRow("a", "Garden"))

@@ -15,7 +15,7 @@ from genie_tui.widgets.side_panel import SidePanel, Tab
 from genie_tui.widgets.timeline.timeline import Timeline
 
 
-async def test_beside_the_conversation_it_hides_nothing(joined: ScriptedJoinedRoom) -> None:
+async def test_wide_panel_covers_nothing(joined: ScriptedJoinedRoom) -> None:
     async with in_room(joined, (140, 40)) as (screen, pilot):
         side = screen.query_one(SidePanel)
         assert side.is_on_screen
@@ -31,7 +31,7 @@ async def test_beside_the_conversation_it_hides_nothing(joined: ScriptedJoinedRo
         assert side.is_on_screen
 
 
-async def test_where_space_is_short_it_covers_the_conversation(joined: ScriptedJoinedRoom) -> None:
+async def test_narrow_panel_covers_conversation(joined: ScriptedJoinedRoom) -> None:
     async with in_room(joined, (80, 24)) as (screen, pilot):
         side, timeline = screen.query_one(SidePanel), screen.query_one(Timeline)
         assert not side.is_on_screen

@@ -9,7 +9,7 @@ def lines(bench: ScriptedBench, width: int = 76) -> list[str]:
     return [line.rstrip() for line in tool_list(bench, width).plain.split("\n")]
 
 
-def test_each_agent_has_its_tools_with_risk_effect_and_reason() -> None:
+def test_agents_list_tools_with_reasons() -> None:
     shown = lines(ScriptedBench())
     assert shown[0] == "genie  openai:gpt-5 · pydantic-ai"
     assert shown[2].split() == ["read_file", "read", "allowed", "it", "only", "reads"]
@@ -19,7 +19,7 @@ def test_each_agent_has_its_tools_with_risk_effect_and_reason() -> None:
     assert shown[coder + 3] == ""
 
 
-def test_each_server_has_its_state_tools_reason_and_countdown() -> None:
+def test_servers_list_state_and_countdown() -> None:
     shown = lines(ScriptedBench())
     git = shown.index("git  ready · 1 tool")
     assert shown[git + 1].split()[:3] == ["git_read_file", "unknown", "asks"]
@@ -30,7 +30,7 @@ def test_each_server_has_its_state_tools_reason_and_countdown() -> None:
     assert "next  starting…" in shown
 
 
-def test_a_servers_claims_and_the_number_of_tools_left_out_are_told() -> None:
+def test_server_claims_and_omissions_show() -> None:
     wipe = ToolInfo("", "git_wipe", "", "unknown", "ask", "no rule allows it", "git", "[b]it reads")
     bench = ScriptedBench(tools=[wipe], servers=(ServerInfo("git", "ready", 1, left_out=3),))
     head, tool = lines(bench, 100)[-2:]
@@ -61,7 +61,7 @@ def test_names_take_no_more_room_than_they_need() -> None:
     )
 
 
-def test_where_there_is_little_room_only_names_and_effects_are_shown() -> None:
+def test_narrow_list_keeps_name_and_effect() -> None:
     names = ("summarise_conversation", "x" * 64)
     tools = [ToolInfo("system", name, "", "network", "ask", "because") for name in names]
     shown = lines(ScriptedBench(tools=tools, servers=()), 34)
@@ -70,7 +70,7 @@ def test_where_there_is_little_room_only_names_and_effects_are_shown() -> None:
     assert max(map(len, shown)) <= 34
 
 
-def test_without_servers_there_is_no_word_of_them() -> None:
+def test_no_servers_means_no_heading() -> None:
     assert "Tool servers" not in tool_list(ScriptedBench(servers=()), 76).plain
 
 

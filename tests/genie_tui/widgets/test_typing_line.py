@@ -21,7 +21,7 @@ class Host(CommandKeysApp):
         yield HintLine(self.clock)
 
 
-async def test_a_hidden_panel_is_one_key_away_unless_something_else_is_to_be_said() -> None:
+async def test_hidden_panel_key_yields_to_typing() -> None:
     app = Host()
     async with app.run_test(size=(100, 5)) as pilot:
         line = app.query_one(HintLine)
@@ -72,7 +72,7 @@ async def test_forgets_who_stopped() -> None:
         assert not line.typing
 
 
-async def test_clear_typing_what_has_come_though_the_sign_of_it_is_late() -> None:
+async def test_message_clears_late_typing_sign() -> None:
     app = Host()
     async with app.run_test():
         line = app.query_one(HintLine)
@@ -113,7 +113,7 @@ async def test_those_who_spoke_or_left_are_not_typing() -> None:
         assert line.typing == {"dan"}
 
 
-async def test_messages_from_before_are_told_until_the_host_has_chosen() -> None:
+async def test_backlog_shows_until_host_decides() -> None:
     app = Host()
     async with app.run_test():
         line = app.query_one(HintLine)

@@ -39,7 +39,7 @@ def test_each_case_ends_where_its_message_does() -> None:
     ]
 
 
-def test_each_engine_has_a_conversation_of_its_own() -> None:
+def test_each_engine_has_own_conversation() -> None:
     room = Recording()
     room.answered("one", "1")
     room.add(MemberJoined("member", engine=True, device="bob-1"), "bob")
@@ -56,7 +56,7 @@ def test_each_engine_has_a_conversation_of_its_own() -> None:
     assert told(past, "ann")[-1] == ("cleo", "three")
 
 
-def test_who_returns_is_told_what_was_said_meanwhile() -> None:
+def test_returning_member_gets_missed_text() -> None:
     room = Recording()
     room.add(MemberJoined("member", engine=True, device="bob-1"), "bob")
     room.ignored("one", "bob", "bob")
@@ -67,7 +67,7 @@ def test_who_returns_is_told_what_was_said_meanwhile() -> None:
     assert [text for _, text in told(room.recalled(), "bob")] == ["one", "two", "three"]
 
 
-def test_what_was_never_decided_is_no_case_but_was_heard() -> None:
+def test_undecided_message_is_context_only() -> None:
     room = Recording()
     lost = room.say("lost", handler="ann")
     room.add(RunFailed(lost, "reasoner", "the model is away"), "ann")
@@ -78,7 +78,7 @@ def test_what_was_never_decided_is_no_case_but_was_heard() -> None:
     assert past.cases[0].position == 2
 
 
-def test_a_part_of_a_room_begins_with_the_latest_that_was_said_before() -> None:
+def test_part_starts_with_latest_context() -> None:
     room = Recording()
     for number in range(300):
         room.ignored(f"text {number}")
@@ -99,7 +99,7 @@ def test_files_count_as_here(tmp_path: Path) -> None:
     assert [each.name for each in message.attachments] == ["notes.txt"]
 
 
-async def test_the_conversation_is_that_of_the_live_engine(tmp_path: Path) -> None:
+async def test_replay_matches_live_conversation(tmp_path: Path) -> None:
     """Two people in a real room: what their reasoners were given is what the log tells."""
     shown: list[tuple[list[str], str]] = []
 

@@ -23,7 +23,7 @@ def case(message: int, reason: str = "why", *, failed: bool = False) -> CaseResu
     return CaseResult(message, 1.0, "ann", "ann", "text", Comparison("delegate"), after, "no")
 
 
-def test_decisions_come_back_by_reasoner_and_message(tmp_path: Path) -> None:
+def test_decisions_are_kept_per_reasoner(tmp_path: Path) -> None:
     assert kept_decisions(tmp_path, KEY) == {}
     keep_decisions(tmp_path, KEY, [case(4), case(6), case(9, failed=True)])
     keep_decisions(tmp_path, KEY, [case(6, "later")])

@@ -35,20 +35,20 @@ def test_only_marked_decisions_say_what_is_right() -> None:
     assert truth_of(cases, wrong, trusted=False) == {6: "ignore", 9: "delegate"}
 
 
-def test_the_others_are_right_if_they_are_trusted() -> None:
+def test_trusted_decisions_count_as_right() -> None:
     cases = garden().recalled().cases
     truth = truth_of(cases, {9: "ignore"}, trusted=True)
     assert truth == {4: "ignore", 6: "delegate", 9: "delegate", 11: "ignore"}
 
 
-def test_a_reasoner_is_asked_from_its_beginning_to_its_last_label() -> None:
+def test_asking_stops_at_last_label() -> None:
     cases = garden().recalled().cases
     asked = needed(cases, {6: "ignore"}, ())
     assert [each.seq for each in asked] == [4, 6]
     assert [each.seq for each in needed(cases, {9: "ignore"}, ())] == [9]
 
 
-def test_a_reasoner_whose_decisions_are_all_known_is_not_asked() -> None:
+def test_known_reasoner_is_not_asked() -> None:
     cases = garden().recalled().cases
     truth = {4: "ignore", 6: "delegate", 9: "delegate"}
     assert [each.seq for each in needed(cases, truth, (9,))] == [4, 6]
@@ -56,7 +56,7 @@ def test_a_reasoner_whose_decisions_are_all_known_is_not_asked() -> None:
     assert needed(cases, truth, (4, 6, 9)) == []
 
 
-def test_decisions_are_counted_by_what_they_should_be() -> None:
+def test_score_counts_by_expected_decision() -> None:
     cases = [
         case("delegate", "ignore", "delegate"),
         case("delegate", "ignore", "delegate"),

@@ -15,7 +15,7 @@ def report(template: str = "fact_check", at: float = 1_790_000_000.0) -> WhatIfR
     return WhatIfReport(session="s", title="Garden", template=template, model="m", at=at)
 
 
-def test_a_report_is_kept_in_two_forms_for_its_owner_only(tmp_path: Path) -> None:
+def test_report_is_private_in_two_formats(tmp_path: Path) -> None:
     path = save(report(), tmp_path)
     assert path.parent == tmp_path / FOLDER
     assert path.read_text().startswith("# What if fact\\_check")

@@ -56,13 +56,13 @@ def test_all_of_it_is_told_in_lines() -> None:
     assert "2.1k tok $0.02" in text
 
 
-def test_nothing_that_somebody_wrote_commands_the_terminal_or_makes_a_line() -> None:
+def test_hostile_text_stays_in_its_line() -> None:
     evil = report(EVIL, title=EVIL, template=EVIL, model=EVIL, stopped=EVIL)
     assert all(line.isprintable() for line in lines(evil))
     assert len(list(lines(evil))) == len(list(lines(report(stopped="x"))))
 
 
-def test_nothing_that_somebody_wrote_becomes_markup() -> None:
+def test_hostile_text_is_no_markup() -> None:
     evil = report(EVIL, title=EVIL, template=EVIL, model=EVIL, stopped=EVIL)
     plain = MarkdownIt("commonmark").parse(markdown(report(stopped="x")))
     parsed = MarkdownIt("commonmark").parse(markdown(evil))
@@ -75,7 +75,7 @@ def test_nothing_that_somebody_wrote_becomes_markup() -> None:
     assert "<b>bold</b> ![x](http://evil/) [a](b) `code` **strong**" in re.sub(r"\s+", " ", shown)
 
 
-def test_no_address_becomes_a_link_and_nobody_is_called() -> None:
+def test_addresses_and_mentions_are_escaped() -> None:
     kept = markdown(report("see https://evil.example, www.evil.example and @ann"))
     assert "https\\://evil.example, www\\.evil.example and \\@ann" in kept
     assert "<a" not in MarkdownIt("gfm-like").disable("linkify").render(kept)

@@ -44,7 +44,7 @@ def test_labels_count_where_there_is_a_decision() -> None:
     assert (counts.marked, counts.right_before, counts.right_after) == (3, 1, 2)
 
 
-def test_usage_is_added_up_by_model_and_by_whether_its_price_is_known() -> None:
+def test_usage_sums_by_model_and_price() -> None:
     usages = [
         Usage("a", input_tokens=10, cost=0.5),
         Usage("b", input_tokens=1),
@@ -55,7 +55,7 @@ def test_usage_is_added_up_by_model_and_by_whether_its_price_is_known() -> None:
     assert sums == {("a", 2, 30, 0.75), ("b", 1, 1, None), ("a", 1, 5, None)}
 
 
-def test_a_long_message_is_repeated_in_part_and_one_of_files_named_by_them() -> None:
+def test_long_text_is_cut_files_are_named() -> None:
     room = Recording()
     room.ignored("x" * 10_000)
     file = FileRef("a" * 64, "notes.txt", 3)

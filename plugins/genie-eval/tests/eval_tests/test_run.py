@@ -50,7 +50,7 @@ async def test_only_what_differs_is_told() -> None:
     assert (report.changed[1].author, report.changed[1].handler) == ("bob", "ann")
 
 
-async def test_reasoners_are_shown_exactly_what_was_there() -> None:
+async def test_reasoners_see_exact_updates() -> None:
     shown: dict[str, list[list[str]]] = {}
 
     def decide(updates: list[Message]) -> Response:
@@ -64,7 +64,7 @@ async def test_reasoners_are_shown_exactly_what_was_there() -> None:
     }
 
 
-async def test_a_failure_is_no_decision_and_the_next_one_sees_all() -> None:
+async def test_failed_update_is_shown_again() -> None:
     shown: list[list[str]] = []
 
     def decide(updates: list[Message]) -> Response:
@@ -85,7 +85,7 @@ async def test_a_failure_is_no_decision_and_the_next_one_sees_all() -> None:
     assert report.changed == ()
 
 
-async def test_a_model_that_always_fails_is_not_asked_for_ever() -> None:
+async def test_always_failing_model_is_given_up() -> None:
     def decide(_updates: list[Message]) -> Response:
         raise ValueError("no such model")
 
@@ -98,7 +98,7 @@ async def test_a_model_that_always_fails_is_not_asked_for_ever() -> None:
     assert "no such model" in report.stopped
 
 
-async def test_so_many_reasoners_are_asked_at_once_and_no_more() -> None:
+async def test_concurrency_is_limited() -> None:
     going = most = 0
     full = asyncio.Event()
 
@@ -131,7 +131,7 @@ async def test_labels_tell_how_many_are_right_by_them() -> None:
     assert all(each.wrong for each in report.changed)
 
 
-async def test_what_was_found_stays_when_the_rest_is_cancelled() -> None:
+async def test_cancel_keeps_finished_decisions() -> None:
     stuck = asyncio.Event()
     ended = False
 
@@ -182,7 +182,7 @@ async def by_model(
 
 
 @pytest.mark.timeout(180)
-async def test_a_real_client_asks_the_model_with_the_template_and_counts_what_it_takes() -> None:
+async def test_real_client_is_asked_and_counted() -> None:
     room = Recording()
     room.ignored("we fly on Thursday")
     room.ignored("as I said, the flight is on Friday")
@@ -207,7 +207,7 @@ async def test_a_real_client_asks_the_model_with_the_template_and_counts_what_it
 
 
 @pytest.mark.timeout(180)
-async def test_what_the_provider_refuses_is_told_without_keys() -> None:
+async def test_provider_refusal_hides_key() -> None:
     room = Recording()
     for number in range(10):
         room.ignored(f"text {number}")
@@ -221,7 +221,7 @@ async def test_what_the_provider_refuses_is_told_without_keys() -> None:
 
 
 @pytest.mark.timeout(180)
-async def test_what_no_model_decides_keeps_none_from_being_given_up() -> None:
+async def test_unasked_decisions_allow_giving_up() -> None:
     room = Recording()
     for number in range(10):
         room.ignored(f"text {number}")
@@ -235,7 +235,7 @@ async def test_what_no_model_decides_keeps_none_from_being_given_up() -> None:
 
 
 @pytest.mark.timeout(180)
-async def test_the_budget_of_the_settings_holds_here_too() -> None:
+async def test_budget_stops_asking() -> None:
     room = Recording()
     for number in range(10):
         room.ignored(f"text {number}")
@@ -247,7 +247,7 @@ async def test_the_budget_of_the_settings_holds_here_too() -> None:
 
 
 @pytest.mark.timeout(180)
-async def test_a_model_that_never_answers_is_left_when_it_is_cancelled() -> None:
+async def test_stalled_model_is_cancellable() -> None:
     room = Recording()
     room.ignored("hello")
     async with FakeOpenAI(Stall(), api_key=KEY) as server:
@@ -259,7 +259,7 @@ async def test_a_model_that_never_answers_is_left_when_it_is_cancelled() -> None
                 await task
 
 
-def test_a_template_that_needs_no_model_asks_for_none() -> None:
+def test_template_without_model_needs_none() -> None:
     settings = config(None, template="mention_only", model="anthropic:claude-sonnet-4-5")
     factory, label = build_reasoner(settings, "", None, "ann")
     assert label == "no model"

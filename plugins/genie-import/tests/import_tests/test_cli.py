@@ -18,7 +18,7 @@ def shell(tmp_path: Path) -> Shell:
 IMPORTS = Path(__file__).parents[1] / "data"
 
 
-def test_conversations_of_other_programs_are_imported_and_what_is_left_is_told(
+def test_import_reports_rooms_and_leftovers(
     shell: Shell, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert shell.run("import", str(IMPORTS / "slack")) == 0
@@ -53,7 +53,7 @@ def test_grown_conversation_and_entries_beside(
     assert "\x1b" not in told
 
 
-def test_what_is_no_conversation_is_a_clear_error(shell: Shell, tmp_path: Path) -> None:
+def test_non_conversation_is_refused(shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "diary.txt").write_text("Dear diary")
     with pytest.raises(NotImportable, match="neither an exported session nor an export of"):
         shell.run("import", str(tmp_path / "diary.txt"))

@@ -405,7 +405,7 @@ def test_irc_actions_and_notices(tmp_path: Path) -> None:
     ]
 
 
-def test_irc_time_past_midnight_and_repeated_hour(tmp_path: Path) -> None:
+def test_irc_midnight_and_dst_keep_order(tmp_path: Path) -> None:
     lines_ = [
         "[2024-10-26 23:59:00] <ann> a",
         *(f"[2024-10-27 02:{minute}:00] <ann> b" for minute in ("30", "50")),

@@ -222,7 +222,7 @@ def test_words_are_in_room_or_beside_it(source: str) -> None:
     check()
 
 
-def test_claude_words_of_other_fields_are_left_out(tmp_path: Path) -> None:
+def test_claude_other_fields_are_left_out(tmp_path: Path) -> None:
     message = {"content": "said", "title": "w0w", "parts": ["w1w"]}
     path = chat_file(tmp_path, json.dumps([{"chat_messages": [message]}]))
     assert words_read(path) == {"w0w", "w1w"}

@@ -25,7 +25,7 @@ def drawn(title: str, *screens: tuple[float, Sequence[Strip]]) -> str:
     return "".join([*parts, picture.end(4.0)])
 
 
-def test_screens_follow_one_another_at_their_times() -> None:
+def test_screens_switch_at_their_times() -> None:
     one, two = [strip(("a", RED))], [strip(("b", None))]
     text = drawn("Team", (0.0, one), (1.0, two), (3.0, one))
     style = ET.fromstring(text).find(f"{SVG}style")  # noqa: S314 - our own text
@@ -38,7 +38,7 @@ def test_screens_follow_one_another_at_their_times() -> None:
     assert "prefers-reduced-motion" in rules
 
 
-def test_a_row_is_drawn_once_however_often_it_is_shown() -> None:
+def test_repeated_row_is_defined_once() -> None:
     row, other = strip(("same", RED)), strip(("other", RED))
     text = drawn("Team", (0.0, [row, row]), (1.0, [other, row]))
     assert text.count("<defs>") == 2

@@ -104,7 +104,7 @@ def test_time_goes_as_it_went_without_the_pauses(tmp_path: Path) -> None:
     assert all(one <= other for (one, _), (other, _) in pairwise(events))
 
 
-def test_nothing_in_it_commands_a_terminal_but_its_own_drawing(tmp_path: Path) -> None:
+def test_recording_escapes_hostile_text(tmp_path: Path) -> None:
     evil = "\x1b]0;title\x07 \x1b[2J \r over \u202e [bold]markup[/] " + "long " * 60 + "\u6f22" * 80
     _header, events = recorded(said(tmp_path, (1.0, evil)))
     text = ALLOWED.sub("", "".join(text for _at, text in events))
@@ -121,7 +121,7 @@ def test_an_empty_room_makes_a_recording_too(tmp_path: Path) -> None:
     assert events == [(LAST, "")]
 
 
-def test_a_part_begins_and_ends_where_it_was_chosen(tmp_path: Path) -> None:
+def test_part_has_chosen_bounds(tmp_path: Path) -> None:
     saved = said(tmp_path, (1.0, "first"), (2.0, "second"), (3.0, "third"), (4.0, "fourth"))
     header, events = recorded(saved, Choices(read_place("3"), read_place("4")))
     assert header["timestamp"] == BORN + 2
@@ -143,9 +143,7 @@ def test_private_messages_are_not_shown(tmp_path: Path) -> None:
     assert "swordfish" not in "".join(text for _at, text in events)
 
 
-def test_a_picture_has_as_many_screens_and_is_bounded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_picture_has_bounded_screens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     saved = said(tmp_path, (1.0, "first"), (2.0, "<b>second</b>"))
     picture = "".join(svg(saved))
     assert picture.count("translateX") == 3 + 1
@@ -159,9 +157,7 @@ def test_a_picture_has_as_many_screens_and_is_bounded(
         list(svg(saved, Choices(first=read_place("9"))))
 
 
-def test_screens_that_can_t_be_drawn_are_a_clear_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_undrawable_screens_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = asciicast._START.replace("drawn_replay", "no_such_module")
     monkeypatch.setattr(asciicast, "_START", broken)
     with pytest.raises(

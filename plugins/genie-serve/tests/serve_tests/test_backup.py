@@ -96,7 +96,7 @@ def _has_all(texts: set[str], seen: Recorder) -> bool:
     return texts <= {*seen.texts}
 
 
-async def test_everything_acknowledged_before_is_in_it_and_nothing_that_was_not_said(
+async def test_backup_has_exactly_acknowledged(
     tmp_path: Path,
 ) -> None:
     here, there, file = tmp_path / "here", tmp_path / "there", tmp_path / "b.zip"
@@ -136,7 +136,7 @@ async def test_everything_acknowledged_before_is_in_it_and_nothing_that_was_not_
                 await carol.seen.until(lambda seen: "it goes on" in seen.texts)
 
 
-async def test_members_return_with_their_invites_to_the_same_host(tmp_path: Path) -> None:
+async def test_restored_host_keeps_invites(tmp_path: Path) -> None:
     here, there, file = tmp_path / "here", tmp_path / "there", tmp_path / "b.zip"
     (here / "config").mkdir(parents=True)
     (here / "config" / CONFIG_NAME).write_text('listen = "127.0.0.1"\nport = 0\n')
@@ -157,7 +157,7 @@ async def test_members_return_with_their_invites_to_the_same_host(tmp_path: Path
             await bob.seen.until(lambda seen: seen.texts == ["before"])
 
 
-async def test_keys_that_the_operator_keeps_elsewhere_are_in_it(tmp_path: Path) -> None:
+async def test_external_keys_are_included(tmp_path: Path) -> None:
     here, there, file = tmp_path / "here", tmp_path / "there", tmp_path / "b.zip"
     config = replace(LOCAL, key=tmp_path / "k/host.key", certificate=tmp_path / "k/host.pem")
     async with administering(here, config) as running:
@@ -181,7 +181,7 @@ def test_what_is_not_in_it_is_told(tmp_path: Path) -> None:
     assert "it lacks the service's certificate" in told
 
 
-async def test_it_is_restored_only_where_nothing_is_and_nothing_runs(tmp_path: Path) -> None:
+async def test_restore_needs_empty_idle_folder(tmp_path: Path) -> None:
     file = tmp_path / "b.zip"
     async with administering(tmp_path / "here") as running:
         await running.service.create("Garden")
@@ -195,7 +195,7 @@ async def test_it_is_restored_only_where_nothing_is_and_nothing_runs(tmp_path: P
     restored(tmp_path / "there", file)
 
 
-async def test_one_room_comes_back_while_the_service_runs(
+async def test_one_room_restores_while_running(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("genie_core.sessions.trash._send", shutil.rmtree)
@@ -256,7 +256,7 @@ async def visiting(home: Path, invite: str) -> AsyncIterator[tuple[JoinedRoom, E
         await room.leave()
 
 
-async def test_members_bring_what_they_said_after_the_backup(tmp_path: Path) -> None:
+async def test_members_return_later_messages(tmp_path: Path) -> None:
     here, there, file = tmp_path / "here", tmp_path / "there", tmp_path / "b.zip"
     async with administering(here) as running:
         room = await running.service.create("Garden")

@@ -14,7 +14,7 @@ def written(tmp_path: Path, text: str) -> Path:
     return path
 
 
-def test_all_of_it_is_read_and_paths_are_beside_the_file(tmp_path: Path) -> None:
+def test_all_settings_read_relative_paths(tmp_path: Path) -> None:
     key = Identity.generate().key
     text = f"""
 name = "chat"
@@ -49,7 +49,7 @@ credentials = "nats.creds"
     assert config.store.objects is None
 
 
-def test_without_a_file_it_is_the_default_unless_one_was_named(tmp_path: Path) -> None:
+def test_missing_file_means_defaults(tmp_path: Path) -> None:
     missing = tmp_path / CONFIG_NAME
     assert read_config(missing, required=False) == ServeConfig()
     with pytest.raises(GenieError, match="there is no configuration"):

@@ -14,7 +14,7 @@ class Told:
         self.texts.append(text)
 
 
-def test_a_room_at_its_limit_is_told_once_and_others_are_not() -> None:
+def test_full_room_gets_one_notice() -> None:
     quota, full, other = DiskQuota(LIMITS), Told(), Told()
     share = quota.share("one")
     share.connect(full)
@@ -28,7 +28,7 @@ def test_a_room_at_its_limit_is_told_once_and_others_are_not() -> None:
     assert not other.texts
 
 
-def test_the_service_at_its_limit_tells_all_rooms_and_goes_on_when_space_is_made() -> None:
+def test_full_service_notifies_all_rooms() -> None:
     quota, one, two = DiskQuota(LIMITS), Told(), Told()
     for name, told in (("one", one), ("two", two)):
         quota.share(name).connect(told)
@@ -41,7 +41,7 @@ def test_the_service_at_its_limit_tells_all_rooms_and_goes_on_when_space_is_made
     assert one.texts[1:] == two.texts[1:] == [""]
 
 
-def test_what_a_closed_room_takes_goes_on_to_count_and_it_is_told_when_it_is_open_again() -> None:
+def test_closed_room_usage_still_counts() -> None:
     quota, told = DiskQuota(LIMITS), Told()
     share = quota.share("one")
     share.connect(told)

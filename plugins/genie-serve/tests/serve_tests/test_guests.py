@@ -57,7 +57,7 @@ async def test_a_guest_is_answered_by_the_service(tmp_path: Path) -> None:
         assert not service.rooms
 
 
-async def test_the_agent_leaves_some_time_after_the_last_guest(
+async def test_agent_lingers_after_last_guest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(guests, "LINGER", 0.2)
@@ -70,7 +70,7 @@ async def test_the_agent_leaves_some_time_after_the_last_guest(
             await bob.seen.until(lambda seen: not _is_here("service", seen))
 
 
-async def test_a_member_with_an_engine_needs_no_agent_of_the_service(tmp_path: Path) -> None:
+async def test_member_with_engine_needs_no_agent(tmp_path: Path) -> None:
     async with serving(tmp_path, GUESTS) as service:
         room, other = await service.create("First"), await service.create("Second")
         async with (
@@ -87,9 +87,7 @@ def _is_here(name: str, seen: Recorder) -> bool:
     return person is not None and person.present
 
 
-async def test_once_the_days_tokens_are_used_up_the_agent_leaves_and_comes_back_the_next_day(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_daily_tokens_suspend_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = 86_400.0
     quota = DailyTokens(1_000, clock=lambda: now)
     monkeypatch.setattr("genie_serve.guests.DailyTokens", lambda limit, clock: quota)
@@ -121,13 +119,13 @@ async def test_what_an_agent_uses_counts_for_the_day(
             assert "service" not in [each.name for each in ann.seen.state.present()]
 
 
-async def test_a_model_that_can_not_be_used_is_told_at_the_start(tmp_path: Path) -> None:
+async def test_unusable_model_fails_start(tmp_path: Path) -> None:
     config = structs.replace(LOCAL, guests=GuestsTable(model="nobody:x"))
     with pytest.raises(AssistantError, match="nobody"):
         await Service(config, places(tmp_path)).start()
 
 
-def test_a_call_of_a_tool_is_denied_with_the_reason() -> None:
+def test_tool_calls_are_denied_with_reason() -> None:
     call = ToolCall("ann", "system", "read_file", {"path": "/etc/passwd"})
     result = DenyAll().evaluate(call)
     assert (result.effect, result.because) == ("deny", DENIED)

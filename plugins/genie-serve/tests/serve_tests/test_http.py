@@ -38,7 +38,7 @@ async def ask(address: Address, path: str, method: str = "GET") -> tuple[int, st
     return int(head.split()[1]), body
 
 
-async def test_a_service_is_alive_at_once_and_ready_while_it_serves(tmp_path: Path) -> None:
+async def test_alive_early_ready_while_serving(tmp_path: Path) -> None:
     service = Service(LOCAL, places(tmp_path))
     async with serve_ops(service, ANYWHERE) as ops:
         assert await ask(ops, "/healthz") == (200, "ok\n")
@@ -55,7 +55,7 @@ async def test_a_service_is_alive_at_once_and_ready_while_it_serves(tmp_path: Pa
     assert "no service answers" in await asyncio.to_thread(probe, ops)
 
 
-async def test_a_full_disk_makes_it_unready_until_there_is_space(tmp_path: Path) -> None:
+async def test_full_disk_is_unready(tmp_path: Path) -> None:
     async with serving(tmp_path) as service, serve_ops(service, ANYWHERE) as ops:
         room, _ = await service.create("Standup"), await service.create("Other")
         async with joining(room.invite(), "ann") as ann:
@@ -75,7 +75,7 @@ async def test_a_full_disk_makes_it_unready_until_there_is_space(tmp_path: Path)
             assert (await ask(ops, "/readyz"))[0] == 200
 
 
-async def test_one_damaged_room_leaves_the_others_ready(tmp_path: Path) -> None:
+async def test_one_damaged_room_stays_ready(tmp_path: Path) -> None:
     async with serving(tmp_path) as service, serve_ops(service, ANYWHERE) as ops:
         room, _ = await service.create("Standup"), await service.create("Other")
         room.server.room.refuse_all("the log is damaged")
@@ -83,7 +83,7 @@ async def test_one_damaged_room_leaves_the_others_ready(tmp_path: Path) -> None:
         assert 'genie_rooms{state="failing"} 1.0' in (await ask(ops, "/metrics"))[1]
 
 
-async def test_rooms_that_all_stay_closed_make_it_unready(tmp_path: Path) -> None:
+async def test_all_rooms_closed_is_unready(tmp_path: Path) -> None:
     service = Service(LOCAL, places(tmp_path))
     async with serve_ops(service, ANYWHERE) as ops:
         await service.start()
@@ -109,7 +109,7 @@ class Store:
     documents = Documents()
 
 
-async def test_a_store_that_does_not_answer_makes_it_unready(tmp_path: Path) -> None:
+async def test_silent_store_is_unready(tmp_path: Path) -> None:
     store: Any = Store()
     key, certificate = tmp_path / "host.key", tmp_path / "host.pem"
     load_identity(key)
@@ -133,7 +133,7 @@ async def test_there_is_nothing_else(tmp_path: Path, method: str, path: str, sta
         assert (await ask(ops, path, method))[0] == status
 
 
-async def test_connections_that_stay_open_do_not_delay_the_end(tmp_path: Path) -> None:
+async def test_open_connections_delay_no_stop(tmp_path: Path) -> None:
     service = Service(LOCAL, places(tmp_path))
     async with AsyncExitStack() as open_:
         async with serve_ops(service, ANYWHERE) as ops:
@@ -161,7 +161,7 @@ async def test_signals_stay_those_of_the_service(tmp_path: Path) -> None:
         assert [signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)] == before
 
 
-async def test_it_never_listens_beyond_loopback_or_where_another_does(tmp_path: Path) -> None:
+async def test_only_free_loopback_is_served(tmp_path: Path) -> None:
     service = Service(LOCAL, places(tmp_path))
     with pytest.raises(NotLoopback):
         async with serve_ops(service, Address("0.0.0.0", free_port())):  # noqa: S104 - refused
@@ -172,9 +172,7 @@ async def test_it_never_listens_beyond_loopback_or_where_another_does(tmp_path: 
                 pass
 
 
-async def test_connections_without_a_request_end_and_leave_their_places(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_silent_connections_time_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("genie_serve.asgi.HEAD_TIMEOUT", 0.2)
     service = Service(LOCAL, places(tmp_path))
     async with serve_ops(service, ANYWHERE) as ops, asyncio.timeout(scaled(60)):

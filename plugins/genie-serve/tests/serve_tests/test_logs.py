@@ -26,7 +26,7 @@ def warn(form: Literal["json", "text"], text: str) -> None:
             )
 
 
-def test_a_record_is_one_json_line_with_its_fields(capsys: pytest.CaptureFixture[str]) -> None:
+def test_record_is_one_json_line(capsys: pytest.CaptureFixture[str]) -> None:
     warn("json", "the log")
     (line,) = lines(capsys)
     assert line["time"].endswith("Z")
@@ -45,7 +45,7 @@ def test_text_is_one_line_too(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("form", ["json", "text"])
-def test_secrets_and_control_characters_do_not_reach_the_log(
+def test_secrets_and_controls_are_hidden(
     capsys: pytest.CaptureFixture[str], form: Literal["json", "text"]
 ) -> None:
     warn(form, f"sk-{12345678}\n\x1b[2J\u202e\x9b")
@@ -64,7 +64,7 @@ def test_libraries_say_only_what_matters(capsys: pytest.CaptureFixture[str]) -> 
     assert [line["event"] for line in lines(capsys)] == ["disconnected", "opened", "stopping"]
 
 
-def test_a_flood_from_one_place_is_cut_short_and_counted() -> None:
+def test_flood_from_one_line_is_counted() -> None:
     now = 0.0
     flood = FloodFilter(lambda: now)
 
@@ -95,7 +95,7 @@ def test_flood_of_failures_keeps_few_tracebacks(capsys: pytest.CaptureFixture[st
     assert traces[-1].startswith("ConnectionResetError: [Errno 104] reset by peer")
 
 
-async def test_lines_of_a_room_name_it_and_quote_no_message(
+async def test_room_lines_quote_no_message(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     sink = FailingSink()

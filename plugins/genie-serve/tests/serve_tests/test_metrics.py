@@ -28,7 +28,7 @@ async def scrape(ops: Address) -> dict[str, float]:
     }
 
 
-async def test_members_who_talk_and_strangers_who_are_refused_are_counted(tmp_path: Path) -> None:
+async def test_members_and_refusals_are_counted(tmp_path: Path) -> None:
     async with serving(tmp_path) as service, serve_ops(service, ANYWHERE) as ops:
         room, other = await service.create("Secret plans"), await service.create("Other")
         await service.archive(other.saved.id)
@@ -96,7 +96,7 @@ async def test_members_count_until_they_leave(tmp_path: Path) -> None:
         assert (now["genie_members"], now["genie_connections_behind"]) == (0, 0)
 
 
-async def test_a_room_at_its_limit_is_counted_and_leaves_the_service_ready(tmp_path: Path) -> None:
+async def test_full_room_is_counted_and_ready(tmp_path: Path) -> None:
     async with serving(tmp_path) as service, serve_ops(service, ANYWHERE) as ops:
         room, _ = await service.create("Standup"), await service.create("Other")
         service.quota.share(room.saved.id).note_files(service.config.limits.room_disk)
@@ -127,7 +127,7 @@ async def test_a_stand_by_is_ready_and_hosts_no_shard(tmp_path: Path) -> None:
     }
 
 
-async def test_metrics_are_there_before_a_service_starts(tmp_path: Path) -> None:
+async def test_metrics_exist_before_start(tmp_path: Path) -> None:
     async with serve_ops(Service(LOCAL, places(tmp_path)), ANYWHERE) as ops:
         now = await scrape(ops)
     assert (

@@ -105,7 +105,7 @@ async def test_name_changes_while_there_are_no_rooms(tmp_path: Path) -> None:
         await Service(LOCAL, places(tmp_path)).start()
 
 
-async def test_two_rooms_at_one_port_are_told_apart_by_their_invites(tmp_path: Path) -> None:
+async def test_invites_select_rooms_at_one_port(tmp_path: Path) -> None:
     async with serving(tmp_path) as service:
         first, second = await service.create("First"), await service.create("Second")
         async with joining(first.invite(), "ann") as ann, joining(second.invite(), "bob") as bob:
@@ -121,7 +121,7 @@ async def test_two_rooms_at_one_port_are_told_apart_by_their_invites(tmp_path: P
         assert set(service.rooms) == {first.saved.id, second.saved.id}
 
 
-async def test_members_come_back_after_a_restart_and_nothing_is_lost_or_doubled(
+async def test_restart_loses_no_messages(
     tmp_path: Path,
 ) -> None:
     names = ["ann", "bob", "cyd", "dan", "eve"]
@@ -151,7 +151,7 @@ async def test_members_come_back_after_a_restart_and_nothing_is_lost_or_doubled(
             assert all(guest.refusal is None for guest in guests)
 
 
-async def test_a_stranger_from_the_same_machine_needs_an_invite(tmp_path: Path) -> None:
+async def test_local_stranger_needs_invite(tmp_path: Path) -> None:
     async with serving(tmp_path) as service:
         room = await service.create("Standup")
         async with joining(room.invite(), "eve", ticket=None) as eve:
@@ -160,7 +160,7 @@ async def test_a_stranger_from_the_same_machine_needs_an_invite(tmp_path: Path) 
             assert eve.refusal.code == "no_invite"
 
 
-async def test_who_joins_by_an_invite_with_the_hosts_role_administers_the_room(
+async def test_host_role_invite_administers_room(
     tmp_path: Path,
 ) -> None:
     async with AsyncExitStack() as visits:
@@ -192,7 +192,7 @@ async def test_who_joins_by_an_invite_with_the_hosts_role_administers_the_room(
             assert room.server.state.administers("ann")
 
 
-async def test_a_damaged_room_keeps_no_other_from_opening(tmp_path: Path) -> None:
+async def test_damaged_room_blocks_no_other(tmp_path: Path) -> None:
     async with serving(tmp_path) as service:
         bad, good = await service.create("Bad"), await service.create("Good")
         bad_invite = bad.invite()
@@ -208,7 +208,7 @@ async def test_a_damaged_room_keeps_no_other_from_opening(tmp_path: Path) -> Non
             assert "can't be opened now" in str(ann.refusal)
 
 
-async def test_members_come_to_a_room_while_others_are_still_opened(
+async def test_early_room_serves_during_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with serving(tmp_path) as service:
@@ -249,7 +249,7 @@ async def test_room_opens_when_a_member_comes(
         assert (len(service.rooms), service.idle) == (1, 0)
 
 
-async def test_idle_room_is_closed_until_a_member_comes(
+async def test_idle_room_closes_until_joined(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("genie_serve.service.IDLE", 0.05)
@@ -272,7 +272,7 @@ async def test_idle_room_is_closed_until_a_member_comes(
         assert (service.idle, id_ in service.archived) == (0, True)
 
 
-async def test_a_start_that_is_cancelled_closes_what_was_opened(tmp_path: Path) -> None:
+async def test_cancelled_start_closes_rooms(tmp_path: Path) -> None:
     async with serving(tmp_path) as service:
         for number in range(10):
             await service.create(f"Room {number}")
@@ -288,7 +288,7 @@ async def test_a_start_that_is_cancelled_closes_what_was_opened(tmp_path: Path) 
         assert len(service.rooms) == 10
 
 
-async def test_an_archived_room_says_so_and_can_be_opened_again(tmp_path: Path) -> None:
+async def test_archived_room_refuses_and_reopens(tmp_path: Path) -> None:
     async with serving(tmp_path) as service:
         room, _ = await service.create("Standup"), await service.create("Other")
         id_, invite = room.saved.id, room.invite()
@@ -307,7 +307,7 @@ async def test_an_archived_room_says_so_and_can_be_opened_again(tmp_path: Path) 
             await bob.seen.online()
 
 
-async def test_an_archived_room_that_can_not_be_opened_is_a_problem_until_it_can(
+async def test_failed_unarchive_is_problem(
     tmp_path: Path,
 ) -> None:
     async with serving(tmp_path) as service:
@@ -323,7 +323,7 @@ async def test_an_archived_room_that_can_not_be_opened_is_a_problem_until_it_can
         assert not service.problems
 
 
-async def test_rooms_are_changed_at_once_and_each_by_one_at_a_time(tmp_path: Path) -> None:
+async def test_concurrent_changes_apply_once(tmp_path: Path) -> None:
     async with serving(tmp_path) as service:
         rooms = [await service.create(f"Room {number}") for number in range(4)]
         ids = [room.saved.id for room in rooms]
@@ -348,7 +348,7 @@ async def test_a_port_that_is_taken_is_reported(tmp_path: Path) -> None:
             await Service(taken, places(tmp_path / "two")).start()
 
 
-async def test_no_member_may_ever_host_a_room_of_a_service(tmp_path: Path) -> None:
+async def test_members_may_never_host(tmp_path: Path) -> None:
     def rules(guest: Guest) -> list[HeirsChanged]:
         return [each.body for each in guest.seen.events if isinstance(each.body, HeirsChanged)]
 
@@ -372,7 +372,7 @@ async def test_no_member_may_ever_host_a_room_of_a_service(tmp_path: Path) -> No
                 assert not may_host(state, state.people["bob"].key)
 
 
-async def test_a_full_room_keeps_what_was_said_and_takes_messages_again_with_space(
+async def test_full_room_recovers_with_space(
     tmp_path: Path,
 ) -> None:
     small = replace(LOCAL, limits=ServiceLimits(disk=60_000))
@@ -395,7 +395,7 @@ async def test_a_full_room_keeps_what_was_said_and_takes_messages_again_with_spa
             assert not ann.seen.rejected
 
 
-async def test_a_file_beyond_the_quota_is_refused_and_the_room_goes_on(tmp_path: Path) -> None:
+async def test_file_over_quota_is_refused(tmp_path: Path) -> None:
     small = replace(LOCAL, limits=ServiceLimits(room_disk=100_000))
     async with serving(tmp_path, small) as service:
         room = await service.create("Standup")
@@ -411,7 +411,7 @@ async def test_a_file_beyond_the_quota_is_refused_and_the_room_goes_on(tmp_path:
             await ann.seen.until(lambda seen: seen.texts)
 
 
-async def test_the_limits_of_the_configuration_hold_for_each_room(tmp_path: Path) -> None:
+async def test_configured_limits_hold_per_room(tmp_path: Path) -> None:
     small = replace(LOCAL, room=Limits(members=1))
     async with serving(tmp_path, small) as service:
         for title in ("First", "Second"):
@@ -457,7 +457,7 @@ async def test_only_a_closed_room_can_be_deleted(
             await service.delete("../keys")
 
 
-async def test_rooms_of_a_person_in_the_folder_are_left_alone(
+async def test_personal_rooms_are_left_alone(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     catalog = Catalog(places(tmp_path).sessions)
@@ -485,7 +485,7 @@ async def test_a_restart_keeps_invites_and_the_host(tmp_path: Path) -> None:
             await ann.seen.online()
 
 
-async def test_members_are_given_the_addresses_of_the_configuration(tmp_path: Path) -> None:
+async def test_invites_have_configured_addresses(tmp_path: Path) -> None:
     named = replace(LOCAL, addresses=("chat.example.org", "10.0.0.1:99"))
     async with serving(tmp_path, named) as service:
         room = await service.create("Standup")
@@ -496,7 +496,7 @@ async def test_members_are_given_the_addresses_of_the_configuration(tmp_path: Pa
         assert room.server.room.host_record.addresses == tuple(map(str, expected))
 
 
-async def test_a_service_that_is_stopped_for_good_suspends_its_rooms(tmp_path: Path) -> None:
+async def test_final_stop_suspends_rooms(tmp_path: Path) -> None:
     async with serving(tmp_path) as service:
         room = await service.create("Standup")
         async with joining(room.invite(), "ann") as ann:
@@ -507,7 +507,7 @@ async def test_a_service_that_is_stopped_for_good_suspends_its_rooms(tmp_path: P
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
-async def test_an_idle_room_takes_two_open_files_one_task_and_no_thread(tmp_path: Path) -> None:
+async def test_idle_room_costs_two_files_one_task(tmp_path: Path) -> None:
     def costs() -> tuple[int, int, set[str]]:
         threads = {each.name for each in threading.enumerate() if "asyncio" not in each.name}
         return len(list(Path("/proc/self/fd").iterdir())), len(asyncio.all_tasks()), threads

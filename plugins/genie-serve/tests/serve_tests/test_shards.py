@@ -133,7 +133,7 @@ async def hosting_all(service: Service) -> None:
     await until(lambda: len(service.shards_held) == 4)
 
 
-async def test_a_stand_by_goes_on_when_the_other_machine_stops(tmp_path: Path) -> None:
+async def test_stand_by_continues_after_stop(tmp_path: Path) -> None:
     async with machines(tmp_path) as both, AsyncExitStack() as visits:
         async with both.serving("a") as first:
             await hosting_all(first)
@@ -155,9 +155,7 @@ async def test_a_stand_by_goes_on_when_the_other_machine_stops(tmp_path: Path) -
         assert bob.seen.events == ann.seen.events
 
 
-async def test_take_over_opens_room_once_a_member_comes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_takeover_opens_room_on_join(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with machines(tmp_path) as both, AsyncExitStack() as visits:
         async with both.serving("a") as first:
             await hosting_all(first)
@@ -216,9 +214,7 @@ async def test_room_waits_for_its_store_to_open(
         assert not service.problems
 
 
-async def test_machine_with_full_disk_gives_its_rooms_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_full_disk_gives_rooms_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     full = set[Path]()
     monkeypatch.setattr(
         "genie_serve.shards.disk_problem",
@@ -264,7 +260,7 @@ async def test_machine_of_another_name_does_not_start(tmp_path: Path) -> None:
                 await Service(config, both.locations("b"), store=store).start()
 
 
-async def test_a_stand_by_tells_administrators_that_another_machine_hosts(tmp_path: Path) -> None:
+async def test_stand_by_names_hosting_machine(tmp_path: Path) -> None:
     async with machines(tmp_path) as both, both.serving("a") as first:
         await hosting_all(first)
         await first.create("Garden")
@@ -281,7 +277,7 @@ async def test_a_stand_by_tells_administrators_that_another_machine_hosts(tmp_pa
             assert "another machine of this service hosts rooms now" in refused.text
 
 
-async def test_a_room_to_which_another_process_wrote_is_opened_anew(tmp_path: Path) -> None:
+async def test_foreign_write_reopens_room(tmp_path: Path) -> None:
     async with machines(tmp_path) as both, both.serving("a") as service:
         await hosting_all(service)
         room = await service.create("Standup")
@@ -300,7 +296,7 @@ async def test_a_room_to_which_another_process_wrote_is_opened_anew(tmp_path: Pa
         assert service.rooms[room.saved.id] is not room
 
 
-async def test_rooms_are_dropped_once_the_lease_may_be_lost(tmp_path: Path) -> None:
+async def test_uncertain_lease_drops_rooms(tmp_path: Path) -> None:
     async with machines(tmp_path) as both, both.serving("a") as service:
         await hosting_all(service)
         room = await service.create("Standup")
@@ -316,7 +312,7 @@ async def test_rooms_are_dropped_once_the_lease_may_be_lost(tmp_path: Path) -> N
             await ann.seen.until(lambda seen: seen.texts == ["after"])
 
 
-async def test_archived_and_deleted_rooms_are_so_on_all_machines(tmp_path: Path) -> None:
+async def test_archive_and_deletion_reach_all(tmp_path: Path) -> None:
     async with machines(tmp_path) as both, AsyncExitStack() as visits:
         async with both.serving("a") as first:
             await hosting_all(first)
@@ -342,7 +338,7 @@ async def test_archived_and_deleted_rooms_are_so_on_all_machines(tmp_path: Path)
         assert await second.store.documents.keys("room.") == [f"room.{kept.saved.id}"]
 
 
-async def test_files_and_used_invites_are_there_on_the_other_machine(tmp_path: Path) -> None:
+async def test_files_and_used_invites_move_along(tmp_path: Path) -> None:
     content = b"some text\n" * 50_000
     digest = hashlib.sha256(content).hexdigest()
     async with machines(tmp_path) as both, AsyncExitStack() as visits:
@@ -375,7 +371,7 @@ async def test_files_and_used_invites_are_there_on_the_other_machine(tmp_path: P
             await bob.seen.online()
 
 
-async def test_a_room_from_before_the_store_is_put_there_when_it_is_opened(tmp_path: Path) -> None:
+async def test_older_room_enters_store_on_opening(tmp_path: Path) -> None:
     content = b"some text\n" * 1_000
     digest = hashlib.sha256(content).hexdigest()
     async with machines(tmp_path) as both, AsyncExitStack() as visits:
@@ -425,7 +421,7 @@ async def upload(room: ServedRoom, content: bytes) -> None:
     assert answer == FileStored(digest, len(content))
 
 
-async def test_machines_without_the_same_key_are_refused(tmp_path: Path) -> None:
+async def test_differing_keys_are_refused(tmp_path: Path) -> None:
     async with machines(tmp_path) as both:
         config = both.config("a", key=None)
         assert config.store is not None
@@ -439,7 +435,7 @@ async def test_machines_without_the_same_key_are_refused(tmp_path: Path) -> None
         await store.aclose()
 
 
-async def test_another_number_of_shards_than_before_is_refused(tmp_path: Path) -> None:
+async def test_different_shard_count_is_refused(tmp_path: Path) -> None:
     async with machines(tmp_path) as both:
         async with both.serving("a"):
             pass

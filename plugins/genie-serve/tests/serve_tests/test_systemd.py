@@ -27,7 +27,7 @@ def test_states_reach_the_manager(manager: socket.socket) -> None:
     assert [manager.recv(100), manager.recv(100)] == [b"READY=1", b"STOPPING=1"]
 
 
-def test_an_abstract_address_begins_with_an_at_sign() -> None:
+def test_at_sign_means_abstract_socket() -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
         sock.bind("")
         sock.settimeout(60)
@@ -36,7 +36,7 @@ def test_an_abstract_address_begins_with_an_at_sign() -> None:
         assert sock.recv(100) == b"READY=1"
 
 
-async def test_the_watchdog_is_told_while_the_event_loop_runs(manager: socket.socket) -> None:
+async def test_watchdog_is_fed_by_event_loop(manager: socket.socket) -> None:
     manager.setblocking(False)
     environment = {"NOTIFY_SOCKET": manager.getsockname(), "WATCHDOG_USEC": "1000"}
     staying = start_task(Notifier(environment).stay_alive())

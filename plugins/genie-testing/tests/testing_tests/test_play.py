@@ -48,7 +48,7 @@ async def test_what_there_was_to_see_is_kept() -> None:
     await asyncio.wait_for(play.reached(2), DEADLINE)
 
 
-async def test_the_query_is_repeated_when_no_turn_is_left() -> None:
+async def test_query_is_echoed_after_last_turn() -> None:
     heard: list[str] = []
     answer = await Play()(AgentInput("hello there"), Approver(), heard.append)
     assert answer == "".join(heard) == "echo: hello there"

@@ -137,7 +137,7 @@ async def test_thoughts_never_reach_the_answer(runtime: str) -> None:
 
 
 @both
-async def test_model_without_opening_marker_is_known_next_time(runtime: str) -> None:
+async def test_unopened_marker_is_remembered(runtime: str) -> None:
     turn = Raw(*says("plan", "\n</think>\n\n", "Tea."), END)
     first, second, plain = Notes(), Notes(), Notes()
     async with bench(runtime, turn, turn, Raw(*says("Tea", "."), END)) as desk:
@@ -214,7 +214,7 @@ async def _without_streaming(runtime: str, body: dict[str, Any]) -> str:
 
 
 @both
-async def test_whole_response_without_finish_is_incomplete(runtime: str) -> None:
+async def test_unfinished_whole_is_incomplete(runtime: str) -> None:
     body = {"id": "c", "created": 1, "choices": [{"message": {"content": "Half an"}}]}
     with pytest.raises(ModelFailed) as failed:
         await _without_streaming(runtime, body)

@@ -7,7 +7,7 @@ from genie_testing.turns import Refuse, Say
 
 @pytest.mark.timeout(100)
 @pytest.mark.parametrize("runtime", RUNTIMES)
-async def test_a_request_that_is_tried_again_is_reported_until_it_succeeds(runtime: str) -> None:
+async def test_retries_report_until_success(runtime: str) -> None:
     busy = Refuse(429, retry_after=0.01)
     async with bench(runtime, busy, Refuse(503, retry_after=0.01), Say("hi"), retries=2) as desk:
         assert await desk.ask(desk.agent(), "q") == "hi"

@@ -41,7 +41,7 @@ def asked(desk: Bench, place: int = -1) -> list[str]:
     ]
 
 
-async def test_older_turns_are_left_out_of_a_conversation_that_is_too_long(desk: Bench) -> None:
+async def test_overlong_conversation_drops_turns(desk: Bench) -> None:
     agent = desk.agent()
     desk.server.script(Say("1"), Call("look", {}), Say("2"), Say("3"), FULL, UNCODED, Say("4"))
     for query in ("a", "b", "c"):
@@ -76,7 +76,7 @@ async def test_a_cut_in_a_run_keeps_what_the_run_did(desk: Bench) -> None:
     ]
 
 
-async def test_a_message_too_long_by_itself_fails_in_one_line_and_the_next_works(
+async def test_overlong_message_fails_alone(
     desk: Bench,
 ) -> None:
     agent = desk.agent()
@@ -90,7 +90,7 @@ async def test_a_message_too_long_by_itself_fails_in_one_line_and_the_next_works
     assert asked(desk) == ["a", "b"]
 
 
-async def test_what_is_known_to_be_too_long_is_not_sent(
+async def test_known_overlong_text_is_not_sent(
     desk: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(compaction, "window_of", lambda _model, _provider: 1000)
@@ -100,7 +100,7 @@ async def test_what_is_known_to_be_too_long_is_not_sent(
     assert [len(each) for each in asked(desk)] == [6001]
 
 
-async def test_half_of_what_is_left_is_cut_and_at_last_all_but_the_present_turn() -> None:
+async def test_each_cut_halves_remaining_turns() -> None:
     cut, left = ShortenedHistory(), []
     while await cut.shorten(1000, lambda _turns: ()):
         left.append(1000 - cut.turns)
@@ -111,7 +111,7 @@ async def test_half_of_what_is_left_is_cut_and_at_last_all_but_the_present_turn(
     assert not await cut.shorten(1, lambda _turns: ())
 
 
-async def test_what_one_model_refused_does_not_count_for_another() -> None:
+async def test_refusal_counts_for_one_model() -> None:
     def entries(_turns: int) -> list[str]:
         return []
 
@@ -129,7 +129,7 @@ async def test_what_one_model_refused_does_not_count_for_another() -> None:
     assert cuts == [0, 1]
 
 
-async def test_a_reasoner_leaves_out_turns_and_then_the_oldest_of_the_new_messages() -> None:
+async def test_reasoner_drops_turns_first() -> None:
     ruling = '{"decision": "ignore", "reason": "small talk"}'
     async with bench(RUNTIMES[0], Say(ruling), FULL, FULL, FULL, Say(ruling), FULL, FULL) as desk:
         model = OpenAIChatModel(MODEL, provider=OpenAIProvider(openai_client=desk.client))

@@ -37,7 +37,7 @@ KEY = "sk-proj-0123456789abcdefWXYZ"
         (529, None, "server"),
     ],
 )
-def test_a_status_and_the_providers_code_say_what_kind_of_trouble_it_is(
+def test_status_and_code_give_trouble_kind(
     status: int, code: str | None, kind: ModelTrouble
 ) -> None:
     assert kind_of_status(status, code) == kind
@@ -55,9 +55,7 @@ def test_a_status_and_the_providers_code_say_what_kind_of_trouble_it_is(
         (None, "", None),
     ],
 )
-def test_the_providers_words_are_found_in_bodies_of_many_shapes(
-    body: object, message: str, code: str | None
-) -> None:
+def test_message_is_found_in_any_body(body: object, message: str, code: str | None) -> None:
     assert (message_in(body), code_in(body)) == (message, code)
 
 
@@ -73,7 +71,7 @@ def test_the_providers_words_are_found_in_bodies_of_many_shapes(
         (None, "", {}, "key"),
     ],
 )
-def test_a_key_is_named_by_where_it_comes_from_and_never_shown(
+def test_key_is_named_by_source(
     key: str | None, provider: str, environ: dict[str, str], text: str
 ) -> None:
     assert describe_key(key, provider, environ) == text
@@ -100,7 +98,7 @@ def test_a_key_is_named_by_where_it_comes_from_and_never_shown(
         "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.12345678",
     ],
 )
-def test_whatever_looks_like_a_key_is_taken_out_of_the_providers_words(said: str) -> None:
+def test_key_lookalikes_are_removed(said: str) -> None:
     text = without_secrets(said, KEY)
     assert "[hidden]" in text
     for secret in (KEY[:6], KEY[-6:], "*", "12345678", "abc.def", "AIza"):
@@ -112,7 +110,7 @@ def test_a_masked_key_does_not_show_its_end(mask: str) -> None:
     assert KEY[-4:] not in without_secrets(f"Incorrect API key ({mask}{KEY[-4:]}) given", KEY)
 
 
-def test_ordinary_words_stay_and_long_ones_end_on_one_line() -> None:
+def test_plain_words_stay_on_one_line() -> None:
     assert (
         without_secrets("a monkey asked\n for task-lists", KEY) == "a monkey asked for task-lists"
     )
@@ -135,7 +133,7 @@ def test_an_address_is_shown_without_credentials(address: str, bare: str) -> Non
     assert bare_address(address) == bare
 
 
-def test_a_failure_names_model_place_and_key_without_giving_it_away() -> None:
+def test_failure_names_model_and_hides_key() -> None:
     asked = ModelRequestInfo("gpt-x", "https://me:pw@host/v1", "unheard-of", KEY)
     failure = asked.failed("key", f"Incorrect API key provided: {KEY}.")
     assert str(failure) == (
@@ -158,7 +156,7 @@ def test_a_failure_names_model_place_and_key_without_giving_it_away() -> None:
         "tools param requires --jinja flag",
     ],
 )
-def test_a_model_without_tools_is_recognised_by_the_providers_words(said: str) -> None:
+def test_missing_tool_support_is_found(said: str) -> None:
     failure = ModelRequestInfo("m", "http://here/v1").failed("refused", said)
     assert failure.kind == "tools"
     assert str(failure).endswith("; choose another model, one that can call tools")
@@ -173,11 +171,11 @@ def test_a_model_without_tools_is_recognised_by_the_providers_words(said: str) -
         "tool_choice 'required' needs tools",
     ],
 )
-def test_other_trouble_with_tools_stays_what_it_is(said: str) -> None:
+def test_other_tool_trouble_stays_refused(said: str) -> None:
     assert ModelRequestInfo("m", "http://here/v1").failed("refused", said).kind == "refused"
 
 
-def test_the_names_of_the_variables_are_those_that_setting_up_asks_for() -> None:
+def test_key_variables_match_setup() -> None:
     for provider, variables in KEY_VARIABLES.items():
         asked_for = {name for group in PROVIDERS[provider].variables for name in group}
         assert set(variables) <= asked_for
@@ -194,7 +192,5 @@ def test_the_names_of_the_variables_are_those_that_setting_up_asks_for() -> None
     ],
     ids=str,
 )
-def test_a_conversation_that_the_model_did_not_take_would_fail_again(
-    error: Exception, again: bool
-) -> None:
+def test_refused_conversation_fails_again(error: Exception, again: bool) -> None:
     assert would_fail_again(error) is again

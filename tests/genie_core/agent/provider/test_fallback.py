@@ -81,9 +81,7 @@ async def pair(runtime: str) -> AsyncIterator[Pair]:
 @pytest.mark.parametrize("streaming", [True, False])
 @pytest.mark.parametrize("runtime", ["pydantic-ai", "openai-agents"])
 @pytest.mark.parametrize("refusal", [DOWN, SPENT], ids=["down", "quota"])
-async def test_the_fallback_answers_for_the_rest_of_the_run(
-    runtime: str, refusal: Refuse, streaming: bool
-) -> None:
+async def test_fallback_finishes_run(runtime: str, refusal: Refuse, streaming: bool) -> None:
     async with pair(runtime) as both:
         big, small = both.servers
         agent, reports = both.agent(), Reports()
@@ -109,7 +107,7 @@ async def test_the_fallback_answers_for_the_rest_of_the_run(
 
 
 @pytest.mark.parametrize("runtime", ["pydantic-ai", "openai-agents"])
-async def test_a_refused_request_is_not_asked_of_another_model(runtime: str) -> None:
+async def test_refused_request_skips_fallback(runtime: str) -> None:
     async with pair(runtime) as both:
         both.servers[0].script(WRONG)
         with pytest.raises(ModelFailed, match="'big'"):
@@ -144,7 +142,7 @@ def connected(both: Pair, place: int) -> OpenAIChatModel:
     return OpenAIChatModel(("big", "small")[place], provider=provider)
 
 
-async def test_a_fallback_keeps_its_connections_for_later_runs_and_other_users() -> None:
+async def test_fallback_keeps_connections() -> None:
     async with pair("pydantic-ai") as both:
         first, second = connected(both, 0), connected(both, 1)
         agent = pydantic_ai.DefaultAgent("", first, fallback=second)

@@ -33,11 +33,11 @@ def path(tmp_path: Path) -> Path:
         ("", None),
     ],
 )
-def test_a_media_type_belongs_to_a_family_of_files(media_type: str, family: Family | None) -> None:
+def test_media_type_gives_file_family(media_type: str, family: Family | None) -> None:
     assert family_of(media_type) == family
 
 
-async def test_a_file_is_read_with_what_an_sdk_needs_of_it(path: Path) -> None:
+async def test_read_file_has_sdk_fields(path: Path) -> None:
     file = await read_file(Attachment(str(path), "note", "TEXT/plain; charset=utf-8"), ANY)
     assert (file.name, file.media_type, file.family) == ("note", "text/plain", "text")
     assert (file.data, file.text) == (b"content", "content")
@@ -51,7 +51,7 @@ def test_the_line_about_a_file_names_it(path: Path) -> None:
     assert str(path) in line
 
 
-async def test_a_type_that_is_not_read_is_named_before_the_disk_is_touched() -> None:
+async def test_unread_type_is_named_before_read() -> None:
     with pytest.raises(AttachmentError, match=r"'archive': .* 'application/zip'"):
         await read_file(Attachment("/gone", "archive", "application/zip"), ANY)
     with pytest.raises(AttachmentError, match="'audio/wav', only image, pdf"):
@@ -77,7 +77,7 @@ async def test_a_file_that_is_too_large_is_not_read(path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux")
-async def test_a_file_is_not_trusted_to_be_as_small_as_it_says() -> None:
+async def test_claimed_size_is_not_trusted() -> None:
     path = Path("/proc/self/status")
     assert path.stat().st_size == 0
     attachment = Attachment(str(path), "endless", "text/plain")

@@ -3,7 +3,7 @@ import pytest
 from genie_core.agent.provider.instructions import preferring
 
 
-def test_wishes_are_quoted_and_said_to_be_no_order() -> None:
+def test_preferences_are_quoted_no_order() -> None:
     told, _, quoted = preferring("in rhymes, please").partition("<preferences>")
     assert quoted == "\nin rhymes, please\n</preferences>"
     assert "It is no order" in told

@@ -28,7 +28,7 @@ def test_results_of_any_kind_lose_what_is_secret() -> None:
     assert VALUE not in repr(masked({1: Page("x", VALUE.encode())}))
 
 
-def test_results_without_a_secret_stay_what_they_are() -> None:
+def test_secretless_result_is_unchanged() -> None:
     page = Page("harmless", b"\xff")
     assert masked(page) is page
     assert masked(None) is None

@@ -54,7 +54,7 @@ async def test_every_request_is_billed(runtime: str) -> None:
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
-async def test_a_stream_that_is_cut_counts_as_far_as_it_is_known(runtime: str) -> None:
+async def test_cut_stream_counts_known_usage(runtime: str) -> None:
     async with bench(runtime, Cut("some words"), Refuse(401)) as desk:
         with pytest.raises(ModelFailed):
             await desk.ask(desk.agent(), "q")

@@ -13,7 +13,7 @@ class Heard(Reports):
         self.doings.append(f"{what} {detail}".strip())
 
 
-def test_changes_are_told_at_once_and_what_lasts_now_and_then() -> None:
+def test_change_reports_now_rest_per_beat() -> None:
     now, heard = 0.0, Heard()
     pulse = ProgressReporter(lambda: now)
 
@@ -30,7 +30,7 @@ def test_changes_are_told_at_once_and_what_lasts_now_and_then() -> None:
     assert heard.doings == ["thinking", "thinking", "writing"]
 
 
-def test_when_one_of_several_calls_ends_another_that_runs_is_told() -> None:
+def test_remaining_call_is_reported() -> None:
     calls, heard = CallReporter(), Heard()
     with reporting_to(heard), calls.running("slow"):
         with calls.running("quick"):
@@ -40,7 +40,7 @@ def test_when_one_of_several_calls_ends_another_that_runs_is_told() -> None:
 
 
 @pytest.mark.parametrize("error", [SystemExit(2), KeyboardInterrupt()])
-def test_a_call_that_would_end_the_program_fails_with_the_tools_name(error: BaseException) -> None:
+def test_exiting_call_fails_with_tool_name(error: BaseException) -> None:
     with pytest.raises(ToolExited, match="'leave'") as caught, CallReporter().running("leave"):
         raise error
     assert caught.value.cause is error

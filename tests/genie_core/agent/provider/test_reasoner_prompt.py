@@ -45,7 +45,7 @@ def test_no_text_can_look_like_markup() -> None:
     assert 'sender="al&quot;ice" receiver="&lt;b&quot;"' in prompt
 
 
-def test_of_too_many_messages_the_latest_are_shown_and_the_others_counted() -> None:
+def test_latest_messages_show_others_count() -> None:
     prompt = reasoner_prompt([Message(f"m{n}", "bob") for n in range(MAX_MESSAGES + 3)], 10)
     assert prompt.startswith("(Before these messages came 3 more, which are not shown.)\n\n")
     assert '<message seq_nr="13"' in prompt

@@ -31,7 +31,7 @@ class Hanging:
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
-async def test_each_continues_what_was_there_and_their_turns_do_not_mix(runtime: str) -> None:
+async def test_parallel_turns_do_not_mix(runtime: str) -> None:
     tool = Hanging()
     turns = (Say("0"), Call("wait", {}), Say("B"), Say("A"), Say("C"))
     async with bench(runtime, *turns, tools=[tool.wait]) as made:
@@ -57,7 +57,7 @@ async def test_each_continues_what_was_there_and_their_turns_do_not_mix(runtime:
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
-async def test_a_cancelled_one_leaves_a_conversation_that_goes_on(runtime: str) -> None:
+async def test_cancelled_run_keeps_conversation(runtime: str) -> None:
     tool = Hanging()
     turns = (Call("wait", {}), Say("B"), Say("C"))
     async with bench(runtime, *turns, tools=[tool.wait]) as made:

@@ -14,7 +14,7 @@ def texts(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in caplog.records if record.name.endswith("stderr")]
 
 
-async def test_lines_go_to_the_log_without_what_looks_like_a_key(
+async def test_log_lines_hide_keys(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO)

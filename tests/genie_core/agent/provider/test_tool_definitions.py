@@ -27,7 +27,7 @@ async def look(
     return f"{title} {last} {much} {len(files)}"
 
 
-def test_needless_parts_are_dropped_and_names_are_kept() -> None:
+def test_needless_parts_go_and_names_stay() -> None:
     schema: dict[str, Any] = {
         "type": "object",
         "title": "look_args",
@@ -59,7 +59,7 @@ def test_needless_parts_are_dropped_and_names_are_kept() -> None:
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
-async def test_a_model_gets_short_definitions_and_may_still_send_null(runtime: str) -> None:
+async def test_short_definitions_accept_null(runtime: str) -> None:
     turns = Call("look", {"title": "x", "last": None}), Say("done")
     async with bench(runtime, *turns, tools=[look]) as desk:
         assert await desk.ask(desk.agent(), "q") == "done"

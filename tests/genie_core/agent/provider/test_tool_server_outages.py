@@ -19,12 +19,12 @@ WEB = "streamable_http: https://me:12345678@host/mcp?token=abc123"
 REFUSED = ConnectionError("401 for url 'https://host/mcp?token=abc123'")
 
 
-def test_a_name_is_shown_without_what_may_be_a_key() -> None:
+def test_shown_name_hides_key() -> None:
     assert shown("files") == "'files'"
     assert shown(WEB) == "'streamable_http: https://[hidden]@host/mcp?token=[hidden]'"
 
 
-def test_model_and_people_are_told_which_server_it_is_and_why() -> None:
+def test_outage_names_server_and_cause() -> None:
     failed = failure(WEB, REFUSED)
     assert isinstance(failed.cause, BaseException)
     assert (failed.stage, failed.cause.__cause__) == ("tools", REFUSED)
@@ -38,11 +38,11 @@ def test_model_and_people_are_told_which_server_it_is_and_why() -> None:
     assert "host/mcp" not in model + outage_instruction("web", late(30))
 
 
-def test_one_that_starts_too_slowly_is_told_how_long_it_had() -> None:
+def test_slow_start_names_time_limit() -> None:
     assert str(late(30)) == "it did not start within 30 seconds"
 
 
-def test_what_a_server_raised_is_told_to_the_owner_alone() -> None:
+def test_server_error_reaches_only_owner() -> None:
     reports = Reports()
     with reporting_to(reports):
         note_outage("web", REFUSED)
@@ -64,7 +64,7 @@ def test_what_a_server_raised_is_told_to_the_owner_alone() -> None:
         (Paused("401 for url 'https://host/mcp'", 4), "it is tried again in 4 seconds"),
     ],
 )
-def test_what_tells_nothing_of_its_address_is_told_to_everybody(error: Exception, why: str) -> None:
+def test_harmless_reason_reaches_everybody(error: Exception, why: str) -> None:
     reports = Reports()
     with reporting_to(reports):
         note_outage("web", error)
@@ -79,7 +79,7 @@ async def look() -> str:
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
 @pytest.mark.timeout(100)
-async def test_what_a_tool_raised_is_told_to_the_owner_alone(runtime: str) -> None:
+async def test_tool_error_reaches_only_owner(runtime: str) -> None:
     async with bench(runtime, Call("look", {}), Say("oh"), tools=[look]) as desk:
         assert await desk.ask(desk.agent(), "go") == "oh"
     told = [each for each in desk.reports.doings if each.startswith(("note", "detail"))]

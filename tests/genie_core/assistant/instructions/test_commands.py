@@ -67,7 +67,7 @@ def test_misplaced_command_is_named(tmp_path: Path, path: str, cure: str) -> Non
     assert [each.name for each in find_commands(folders)[0]] == ["good"]
 
 
-def test_arguments_replace_their_placeholder_or_come_last() -> None:
+def test_arguments_fill_placeholder_or_end() -> None:
     def message(text: str, arguments: str) -> str:
         return CustomCommand("x", "", text, "x.md", is_own=True).message(arguments)
 

@@ -61,7 +61,7 @@ async def test_the_model_reads_instructions_and_skills(
     assert second.tool_results[-1].endswith("Tag it twice.")
 
 
-async def test_words_of_the_workspace_count_as_those_of_others(
+async def test_workspace_words_count_as_others(
     workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KEY", "sk-scripted-key")
@@ -86,7 +86,7 @@ async def test_words_of_the_workspace_count_as_those_of_others(
     assert (read.effect, read.effects.source) == ("allow", "the skill release of the workspace")
 
 
-def test_without_texts_nothing_is_offered_and_refused_ones_are_told(tmp_path: Path) -> None:
+def test_refused_text_is_noted_not_offered(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").symlink_to("/etc/passwd")
     assistant = build_assistant(AssistantConfig(workspace=tmp_path), owner="ann")
     assert "read_skill" not in {each.name for each in assistant.controls.tools}

@@ -97,9 +97,7 @@ def test_misplaced_skill_is_named(tmp_path: Path, path: str, cure: str) -> None:
     assert [each.name for each in find_skills(folders)[0]] == ["good"]
 
 
-def test_no_link_is_followed_for_misplaced_skills(
-    folders: list[TextFolder], tmp_path: Path
-) -> None:
+def test_misplaced_skills_follow_no_link(folders: list[TextFolder], tmp_path: Path) -> None:
     place = folders[1].root / ".agents" / "skills"
     write(tmp_path / "elsewhere", "secret plan")
     (place / "out").symlink_to(tmp_path / "elsewhere")
@@ -139,7 +137,7 @@ async def test_nothing_else_is_read(folders: list[TextFolder], name: str, file: 
     assert "root:" not in answer
 
 
-def test_words_of_a_workspaces_skill_are_those_of_others(folders: list[TextFolder]) -> None:
+def test_workspace_skill_counts_as_others(folders: list[TextFolder]) -> None:
     effects = skill_effects(folders, "release", "SKILL.md")
     assert effects.targets("read") == (".agents/skills/release/SKILL.md",)
     assert effects.source == "the skill release of the workspace"

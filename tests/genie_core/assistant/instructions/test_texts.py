@@ -38,7 +38,7 @@ def test_a_link_in_a_workspace_is_refused(tmp_path: Path, target: str) -> None:
         of_workspace(root).read("AGENTS.md")
 
 
-def test_a_linked_folder_of_a_workspace_is_refused(tmp_path: Path) -> None:
+def test_linked_folder_is_refused(tmp_path: Path) -> None:
     root, elsewhere = tmp_path / "workspace", tmp_path / "elsewhere"
     root.mkdir()
     (elsewhere / "commands").mkdir(parents=True)
@@ -152,13 +152,13 @@ def test_wrong_front_matter_is_named(text: str, why: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["!!int ''", "!!bool x", "!!timestamp x", "2026-99-99", "x"])
-def test_values_are_texts_whatever_their_tag_says(value: str) -> None:
+def test_tagged_values_stay_text(value: str) -> None:
     values, body = front_matter(f"---\nname: {value}\ndescription: x\n---\nBody", "f")
     assert values["description"] == "x"
     assert body == "Body"
 
 
-def test_front_matter_does_not_grow_by_its_aliases() -> None:
+def test_aliases_do_not_expand() -> None:
     merged = [f"a{at}: &a{at} {{<<: [{', '.join([f'*a{at - 1}'] * 9)}]}}" for at in range(1, 30)]
     text = "\n".join(["---", "a0: &a0 {k: v}", *merged, "description: x", "---", ""])
     assert front_matter(text, "f")[0]["description"] == "x"

@@ -13,14 +13,14 @@ def lineup(**settings: object) -> ModelRegistry:
     return ModelRegistry(AssistantConfig(**settings), KEYS)  # type: ignore[arg-type]  # as a test needs
 
 
-def test_who_has_nothing_of_their_own_has_what_the_assistant_has() -> None:
+def test_unset_choice_follows_assistant() -> None:
     rack = lineup(model="openai:big", runtime="openai-agents")
     assert rack.binding(ModelChoice()) == ModelBinding("openai-agents", ModelChoice("openai:big"))
     own = ModelChoice("openai:small")
     assert rack.binding(own, "pydantic-ai") == ModelBinding("pydantic-ai", own)
 
 
-def test_without_a_model_the_offline_helper_runs_on_its_own_library() -> None:
+def test_offline_helper_uses_own_library() -> None:
     rack = lineup(runtime="openai-agents")
     binding = rack.binding(ModelChoice(), "openai-agents")
     assert binding == ModelBinding("pydantic-ai", ModelChoice())
@@ -37,18 +37,16 @@ def test_without_a_model_the_offline_helper_runs_on_its_own_library() -> None:
         ("anthropic:claude", ModelChoice("anthropic:claude")),
     ],
 )
-def test_a_name_without_provider_is_one_of_the_settings_server(
-    typed: str, meant: ModelChoice
-) -> None:
+def test_bare_name_means_configured_server(typed: str, meant: ModelChoice) -> None:
     assert lineup(model="mine", base_url=LOCAL).choice_of(typed) == meant
 
 
-def test_the_same_provider_is_asked_at_the_same_address() -> None:
+def test_same_provider_keeps_address() -> None:
     rack = lineup(model="openai:mine", base_url=LOCAL)
     assert rack.choice_of("openai:other") == ModelChoice("openai:other", LOCAL)
 
 
-def test_what_cant_be_used_is_refused_and_changes_nothing() -> None:
+def test_unusable_choice_changes_nothing() -> None:
     rack = lineup(model="openai:big")
     with pytest.raises(MissingVariable, match="DEEPSEEK_API_KEY"):
         rack.check(rack.choice_of("deepseek:chat"))
@@ -68,7 +66,7 @@ def test_every_change_is_another_version() -> None:
     assert rack.version == 3
 
 
-def test_models_are_made_once_and_again_with_other_keys() -> None:
+def test_models_are_rebuilt_for_new_keys() -> None:
     rack = lineup(model="openai:big")
     model = rack.for_pydantic_ai(rack.main)
     assert rack.for_pydantic_ai(rack.main) is model
@@ -93,7 +91,7 @@ def test_what_was_checked_is_set_up_already(
         rack.for_openai_agents(ModelChoice("openai:small"))
 
 
-def test_a_switch_counts_for_agents_on_the_other_library_too() -> None:
+def test_switch_applies_to_other_library() -> None:
     rack = lineup(
         model="openai:big", agents=(AgentSpec("coder", "Writes code.", runtime="openai-agents"),)
     )

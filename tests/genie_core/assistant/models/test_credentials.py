@@ -25,7 +25,7 @@ INSTALLED = sorted(
 
 
 @pytest.mark.parametrize("provider", INSTALLED)
-def test_a_provider_takes_the_arguments_that_are_named_for_it(provider: str) -> None:
+def test_provider_accepts_named_arguments(provider: str) -> None:
     taken = inspect.signature(infer_provider_class(provider).__init__).parameters
     assert set(variables_of(provider)) <= set(taken)
 
@@ -34,7 +34,7 @@ def test_a_provider_takes_the_arguments_that_are_named_for_it(provider: str) -> 
     "provider", [n for n in INSTALLED if PROVIDERS[n].variables and n != "bedrock-mantle"]
 )
 @pytest.mark.usefixtures("bare_environment")
-def test_what_is_stored_suffices_without_anything_in_the_environment(provider: str) -> None:
+def test_stored_values_need_no_environment(provider: str) -> None:
     variables = [first for first, *_ in PROVIDERS[provider].variables]
     keys = {name: ADDRESS if name.endswith(("URL", "ENDPOINT")) else "some" for name in variables}
     with warnings.catch_warnings():
@@ -46,18 +46,18 @@ def test_what_is_stored_suffices_without_anything_in_the_environment(provider: s
 
 
 @pytest.mark.parametrize("provider", [name for name in INSTALLED if not PROVIDERS[name].compatible])
-def test_those_that_are_not_compatible_have_other_clients(provider: str) -> None:
+def test_others_take_no_openai_client(provider: str) -> None:
     client = inspect.signature(infer_provider_class(provider).__init__).parameters
     assert "openai_client" not in client
 
 
-def test_compatible_names_are_those_of_providers_with_an_address() -> None:
+def test_compatible_providers_take_address() -> None:
     for provider in COMPATIBLE:
         taken = inspect.signature(infer_provider_class(provider).__init__).parameters
         assert {"base_url", "api_key"} <= set(taken)
 
 
-def test_the_first_that_is_set_counts_and_nothing_counts_for_nothing() -> None:
+def test_first_nonempty_key_counts() -> None:
     keys = {"GOOGLE_API_KEY": "", "GEMINI_API_KEY": "two", "OPENAI_API_KEY": "other"}
     assert arguments_for("google", keys) == {"api_key": "two"}
     assert arguments_for("anthropic", keys) == {}
@@ -83,9 +83,7 @@ def test_the_first_that_is_set_counts_and_nothing_counts_for_nothing() -> None:
         ("vllm", "https://api.openai.com/v1", False),
     ],
 )
-def test_a_key_goes_to_its_providers_own_address_only(
-    provider: str, address: str, own: bool
-) -> None:
+def test_key_goes_only_to_own_address(provider: str, address: str, own: bool) -> None:
     keys = {"OPENAI_BASE_URL": "https://gateway.example/v1", "OLLAMA_BASE_URL": "http://[broken"}
     assert is_own_address(provider, address, keys) is own
 

@@ -69,16 +69,12 @@ async def found_at(port: int) -> list[ModelOffer]:
         (ModelChoice(), ""),
     ],
 )
-def test_only_servers_of_this_machine_have_a_local_address(
-    choice: ModelChoice, address: str
-) -> None:
+def test_only_local_servers_have_address(choice: ModelChoice, address: str) -> None:
     assert local_address(choice, {}) == address
     assert not local_address(ModelChoice("ollama:q"), {"OLLAMA_BASE_URL": "http://box.example"})
 
 
-async def test_the_models_of_a_server_are_offered_with_its_address_and_nothing_else_is_sent() -> (
-    None
-):
+async def test_server_models_carry_address() -> None:
     requests: list[bytes] = []
     models = listing("nomic-embed-text", "qwen3:8b", "llama3", "third")
     async with listening(saying(models, requests=requests)) as port:
@@ -94,7 +90,7 @@ async def test_the_models_of_a_server_are_offered_with_its_address_and_nothing_e
     assert b"authorization" not in request.lower()
 
 
-async def test_ollama_on_its_usual_port_needs_no_address(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_usual_ollama_needs_no_address(monkeypatch: pytest.MonkeyPatch) -> None:
     async with listening(saying(listing("qwen3"))) as port:
         monkeypatch.setattr(module, "OLLAMA_LOCAL_URL", f"http://127.0.0.1:{port}/v1")
         offers = await discover({}, [Local("Ollama", port, "ollama")])
@@ -125,7 +121,7 @@ async def test_whatever_else_answers_is_no_offer(answer: Answer) -> None:
         assert await found_at(port) == []
 
 
-async def test_a_server_that_says_nothing_delays_nobody_for_long(
+async def test_silent_server_causes_short_delay(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "PATIENCE", 0.2)
@@ -147,7 +143,7 @@ async def test_a_port_where_nobody_is() -> None:
     assert await found_at(port) == []
 
 
-async def test_a_server_with_a_key_is_left_alone_and_a_real_one_is_read() -> None:
+async def test_server_with_key_is_left_alone() -> None:
     async with FakeOpenAI(api_key="") as server:
         port = int(server.base_url.rpartition(":")[2].removesuffix("/v1"))
         assert [offer.label for offer in await found_at(port)] == ["scripted (LM Studio)"]
@@ -155,7 +151,7 @@ async def test_a_server_with_a_key_is_left_alone_and_a_real_one_is_read() -> Non
         assert await found_at(port) == []
 
 
-async def test_the_server_of_openai_base_url_offers_its_own_models_for_chat() -> None:
+async def test_openai_base_url_offers_models() -> None:
     requests: list[bytes] = []
     body = listing("qwen3", "nomic-embed-text", "llama3", "third")
     head = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"
@@ -179,9 +175,7 @@ async def test_the_server_of_openai_base_url_offers_its_own_models_for_chat() ->
     ],
     ids=["plain", "compressed"],
 )
-async def test_an_answer_that_is_too_long_is_neither_kept_nor_unpacked(
-    body: bytes, head: bytes
-) -> None:
+async def test_overlong_answer_is_dropped(body: bytes, head: bytes) -> None:
     requests: list[bytes] = []
     answer = saying(body, b"HTTP/1.1 200 OK\r\nConnection: close\r\n%b\r\n" % head, requests)
     async with listening(answer) as port:
@@ -190,7 +184,7 @@ async def test_an_answer_that_is_too_long_is_neither_kept_nor_unpacked(
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1/v1", "no address", "http://[", "ftp://x"])
-async def test_an_openai_base_url_where_nothing_answers_offers_nothing(url: str) -> None:
+async def test_dead_base_url_offers_nothing(url: str) -> None:
     assert await discover({"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "sk-x"}, []) == []
 
 

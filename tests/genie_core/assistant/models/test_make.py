@@ -50,7 +50,7 @@ async def until(holds: Callable[[], bool]) -> None:
         ("vllm:org/model", "VLLM_API_KEY", ("org/model", "chat")),
     ],
 )
-async def test_any_server_is_asked_for_the_model_with_the_key_there_is(
+async def test_server_gets_model_and_stored_key(
     runtime: Runtime, name: str, variable: str, asked: tuple[str, str]
 ) -> None:
     async with FakeOpenAI(Say("here"), api_key="stored") as server:
@@ -64,7 +64,7 @@ async def test_any_server_is_asked_for_the_model_with_the_key_there_is(
 @pytest.mark.parametrize(
     "name", ["m", "openai:m", "openai-chat:m", "openai-responses:m", "ollama:m", "vllm:m"]
 )
-async def test_no_key_goes_to_an_address_that_it_is_not_named_for(
+async def test_foreign_address_gets_no_key(
     runtime: Runtime, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     theirs = {f"{kind}_API_KEY": f"sk-of-{kind}-12345" for kind in ("OPENAI", "OLLAMA", "VLLM")}
@@ -82,9 +82,7 @@ async def test_no_key_goes_to_an_address_that_it_is_not_named_for(
     assert not [each for each in head.values() if "private" in each or "sk-" in each]
 
 
-async def test_a_key_goes_where_the_persons_own_variable_leads(
-    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_key_follows_own_base_url(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> None:
     async with FakeOpenAI(Say("here"), api_key="stored") as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
         choice = ModelChoice("m", f"{server.base_url}/")
@@ -92,7 +90,7 @@ async def test_a_key_goes_where_the_persons_own_variable_leads(
         assert await chat.ask() == "here"
 
 
-async def test_a_named_key_may_be_any_variable_and_is_hidden_from_then_on(
+async def test_named_key_is_used_and_hidden(
     runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MY_GATEWAY", f"of-the-gateway-{runtime}")
@@ -102,7 +100,7 @@ async def test_a_named_key_may_be_any_variable_and_is_hidden_from_then_on(
     assert runtime not in mask_known(f"it is of-the-gateway-{runtime}")
 
 
-async def test_a_server_that_wants_a_key_and_gets_none_is_told_with_what_to_set(
+async def test_missing_key_names_setting(
     runtime: Runtime,
 ) -> None:
     async with FakeOpenAI() as server:
@@ -115,7 +113,7 @@ async def test_a_server_that_wants_a_key_and_gets_none_is_told_with_what_to_set(
     assert "none'" not in line
 
 
-async def test_a_server_that_needs_no_key_is_shown_none(
+async def test_keyless_server_gets_no_key(
     runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("VLLM_API_KEY", "")
@@ -134,7 +132,7 @@ async def test_a_server_that_needs_no_key_is_shown_none(
         ("vllm:gpt-x", "VLLM_BASE_URL", "chat"),
     ],
 )
-async def test_providers_are_set_up_from_what_is_stored(
+async def test_providers_use_stored_values(
     runtime: Runtime, name: str, address: str, api: str
 ) -> None:
     async with FakeOpenAI(Call("note", {"text": "x"}), Say("done"), api_key="stored") as server:
@@ -146,7 +144,7 @@ async def test_providers_are_set_up_from_what_is_stored(
         assert server.requests[1].tool_results == ["noted: x"]
 
 
-def test_what_is_stored_comes_before_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stored_key_precedes_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "of-the-environment")
     stored = pydantic_model(ModelChoice("openai:gpt-5"), {"OPENAI_API_KEY": "stored"})
     absent = pydantic_model(ModelChoice("openai:gpt-5"), {})
@@ -155,7 +153,7 @@ def test_what_is_stored_comes_before_the_environment(monkeypatch: pytest.MonkeyP
         assert model.provider.client.api_key == key
 
 
-def test_ollama_is_looked_for_on_this_machine_and_shown_no_key_there(
+def test_local_ollama_gets_no_key(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("OLLAMA_API_KEY", "of-ollama.com")
@@ -166,7 +164,7 @@ def test_ollama_is_looked_for_on_this_machine_and_shown_no_key_there(
 
 
 @pytest.mark.parametrize("name", ["anthropic:claude-sonnet-4-5", "google:gemini-2.5-pro"])
-def test_what_the_other_library_cannot_ask_is_refused_with_what_to_do(name: str) -> None:
+def test_unsupported_library_is_refused(name: str) -> None:
     keys = {"ANTHROPIC_API_KEY": "k", "GOOGLE_API_KEY": "k"}
     assert pydantic_model(ModelChoice(name), keys).model_name in name
     with pytest.raises(OtherRuntimeNeeded, match="set the runtime to pydantic-ai"):
@@ -202,7 +200,7 @@ TROUBLES: list[tuple[str, tuple[Turn, ...], ModelTrouble, str]] = [
 @pytest.mark.parametrize(
     ("turns", "kind", "advice"), [each[1:] for each in TROUBLES], ids=[each[0] for each in TROUBLES]
 )
-async def test_trouble_is_one_line_with_what_to_do_and_the_next_message_is_answered(
+async def test_trouble_is_one_line_with_advice(
     runtime: Runtime, turns: tuple[Turn, ...], kind: ModelTrouble, advice: str
 ) -> None:
     async with FakeOpenAI(*turns, Say("better now")) as server:
@@ -218,7 +216,7 @@ async def test_trouble_is_one_line_with_what_to_do_and_the_next_message_is_answe
         assert await chat.ask() == "better now"
 
 
-async def test_a_model_that_is_replaced_ends_its_run_and_hangs_up(runtime: Runtime) -> None:
+async def test_replaced_model_disconnects(runtime: Runtime) -> None:
     async with (
         FakeOpenAI(Call("note", {"text": "x"}), Say("from the old")) as old,
         FakeOpenAI(Say("from the new")) as new,
@@ -244,7 +242,7 @@ async def test_a_model_that_is_replaced_ends_its_run_and_hangs_up(runtime: Runti
         assert new.requests[0].tool_results == ["noted: x"]
 
 
-async def test_a_wrong_key_is_one_line_and_the_next_message_can_be_answered(
+async def test_wrong_key_spares_next_message(
     runtime: Runtime,
 ) -> None:
     async with FakeOpenAI(Say("better now")) as server:

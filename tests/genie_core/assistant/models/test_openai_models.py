@@ -44,7 +44,7 @@ def is_closed(client: AsyncOpenAI) -> bool:
 
 
 @pytest.mark.parametrize("kind", [ProvidedChatModel, ProvidedResponsesModel])
-async def test_a_run_opens_connections_once_and_closes_them(kind: Any) -> None:
+async def test_run_connects_once_and_closes(kind: Any) -> None:
     async with FakeOpenAI(Call("note", {"text": "x"}), Say("one"), Say("two")) as server:
         provider = provider_of(server)
         chat = chat_on(provider, kind)
@@ -55,7 +55,7 @@ async def test_a_run_opens_connections_once_and_closes_them(kind: Any) -> None:
         assert (provider.opened, provider.closed) == (2, 2)
 
 
-async def test_a_run_that_ends_leaves_the_connections_of_another_alone() -> None:
+async def test_ended_run_keeps_others_connected() -> None:
     async with FakeOpenAI(Stall("well"), Say("quick"), Say("later")) as server:
         provider = provider_of(server)
         model = ProvidedChatModel("gpt-x", provider)
@@ -79,7 +79,7 @@ async def test_a_run_that_fails_closes_them_too() -> None:
         assert (provider.opened, provider.closed) == (1, 1)
 
 
-async def test_a_run_that_is_cancelled_while_it_closes_them_closes_them_all_the_same() -> None:
+async def test_cancel_while_closing_still_closes() -> None:
     class Slow(Watched):
         closing, may_close = asyncio.Event(), asyncio.Event()
 

@@ -57,7 +57,7 @@ def test_the_error_names_the_setting() -> None:
         )
 
 
-async def test_a_model_that_refuses_an_option_is_not_switched_to() -> None:
+async def test_refused_option_prevents_switch() -> None:
     config = AssistantConfig(model="openai:gpt-4o", options=ModelOptions(0.2))
     controls = build_assistant(config, owner="ann").controls
     with pytest.raises(RefusedOption):
@@ -78,7 +78,7 @@ def test_a_fallback_is_checked_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
     assert any("ANTHROPIC_API_KEY" in notice for notice in build_assistant(config).notices)
 
 
-def test_options_become_settings_of_both_libraries() -> None:
+def test_options_reach_both_libraries() -> None:
     assert pydantic_settings(ModelOptions()) == {}
     assert pydantic_settings(ModelOptions(0.0, "none", 5)) == {
         "temperature": 0.0,

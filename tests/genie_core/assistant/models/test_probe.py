@@ -44,26 +44,26 @@ async def test_a_model_that_can_all_of_it(runtime: Runtime) -> None:
     assert requests == 3
 
 
-async def test_the_time_is_that_of_the_first_request_alone(runtime: Runtime) -> None:
+async def test_latency_is_of_first_request(runtime: Runtime) -> None:
     with reporting_to(reports := Reports()):
         finding, _ = await look(runtime, ADD, Say("5"), DECISION, decides=True)
     assert finding.latency == reports.usages[0].seconds
 
 
-async def test_a_model_that_only_decides_is_asked_for_no_tool() -> None:
+async def test_deciding_model_is_asked_no_tool() -> None:
     finding, requests = await look("pydantic-ai", DECISION, decides=True, acts=False)
     assert (finding.tools, finding.structured, finding.trouble) == (None, "by schema", "")
     assert requests == 1
 
 
-async def test_a_model_without_tools_is_still_asked_to_decide(runtime: Runtime) -> None:
+async def test_model_without_tools_still_decides(runtime: Runtime) -> None:
     refusal = Refuse(400, "m does not support tools")
     finding, _ = await look(runtime, refusal, DECISION, decides=True)
     assert (finding.tools, finding.structured) == (False, "by schema")
     assert "choose another model" in finding.trouble
 
 
-async def test_a_model_that_talks_instead_of_calling_is_found_out(runtime: Runtime) -> None:
+async def test_talking_without_call_is_detected(runtime: Runtime) -> None:
     finding, _ = await look(runtime, Say("I would call add and get 5"))
     assert finding.tools is False
     assert "without the requested tool call" in finding.trouble
@@ -91,16 +91,14 @@ async def test_decisions_that_nobody_can_read_are_told() -> None:
     ],
     ids=["key", "model", "quota", "limit", "server"],
 )
-async def test_trouble_is_told_in_one_line_after_one_request(
-    runtime: Runtime, turn: Turn, words: str
-) -> None:
+async def test_trouble_is_one_line_and_request(runtime: Runtime, turn: Turn, words: str) -> None:
     finding, requests = await look(runtime, turn, decides=True)
     assert words in finding.trouble
     assert "\n" not in finding.trouble
     assert requests == 1
 
 
-async def test_a_model_that_says_nothing_is_not_waited_for(runtime: Runtime) -> None:
+async def test_silent_model_times_out(runtime: Runtime) -> None:
     finding, _ = await look(runtime, Stall(), limit=0.5)
     assert "did not answer" in finding.trouble
 
@@ -118,7 +116,7 @@ async def test_what_cannot_be_set_up_is_told_like_that() -> None:
     assert "set the runtime to pydantic-ai" in finding.trouble
 
 
-def test_each_model_is_looked_at_once_for_all_that_use_it() -> None:
+def test_shared_model_is_probed_once() -> None:
     small, large = ModelChoice("ollama:small"), ModelChoice("ollama:large")
     config = AssistantConfig(
         "ollama:large",

@@ -34,13 +34,13 @@ def names_known_to_pydantic_ai() -> set[str]:
     return {name for test in tests for name in re.findall(r"'([^']+)'", test)}
 
 
-def test_every_chat_provider_of_pydantic_ai_is_in_the_table() -> None:
+def test_table_lists_every_chat_provider() -> None:
     assert set(PROVIDERS) == names_known_to_pydantic_ai() - NOT_FOR_CHAT - set(NOT_BY_NAME)
 
 
 @pytest.mark.usefixtures("bare_environment")
 @pytest.mark.parametrize("provider", [n for n in INSTALLED if n not in OWN_CREDENTIALS])
-def test_a_missing_variable_is_one_that_the_provider_itself_asks_for(provider: str) -> None:
+def test_missing_variable_matches_provider(provider: str) -> None:
     with pytest.raises(MissingVariable) as ours:
         check_model(f"{provider}:some-model", os.environ)
     with pytest.raises(Exception, match="environment variable") as theirs:
@@ -68,7 +68,7 @@ def test_each_alternative_variable_is_enough(alternative: str) -> None:
     check_model("google:gemini", {alternative: "key"})
 
 
-def test_a_variable_set_to_nothing_counts_as_missing() -> None:
+def test_empty_variable_counts_as_missing() -> None:
     with pytest.raises(MissingVariable, match="ANTHROPIC_API_KEY"):
         check_model("anthropic:claude", {"ANTHROPIC_API_KEY": ""})
 
@@ -78,19 +78,19 @@ def test_local_models_need_no_key() -> None:
     check_model("openai:local", {"OPENAI_BASE_URL": "http://127.0.0.1:1234/v1"})
 
 
-def test_an_unknown_provider_gets_the_nearest_one_suggested() -> None:
+def test_unknown_provider_suggests_nearest() -> None:
     with pytest.raises(UnknownProvider, match=r"did you mean anthropic\?$"):
         check_model("antropic:claude", {})
 
 
 @pytest.mark.parametrize("name", ["gpt-5", "openai:", "", ":x", "test"])
-def test_a_name_without_both_parts_is_refused_with_the_known_providers(name: str) -> None:
+def test_incomplete_name_is_refused(name: str) -> None:
     with pytest.raises(UnknownProvider, match=r"known providers: .*openai.*") as refused:
         check_model(name, {"OPENAI_API_KEY": "key"})
     assert "\n" not in str(refused.value)
 
 
-def test_a_provider_whose_sdk_is_absent_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_absent_sdk_names_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("genie_core.assistant.models.providers.find_spec", lambda _: None)
     with pytest.raises(MissingPackage, match=r'pip install "pydantic-ai-slim\[groq\]"'):
         check_model("groq:llama", {"GROQ_API_KEY": "key"})
@@ -112,5 +112,5 @@ def test_the_gateway_needs_its_own_key() -> None:
         ("openai:", ("", "openai:")),
     ],
 )
-def test_a_served_models_name_may_have_colons_of_its_own(name: str, parts: tuple[str, str]) -> None:
+def test_served_name_may_contain_colons(name: str, parts: tuple[str, str]) -> None:
     assert served_name(name) == parts

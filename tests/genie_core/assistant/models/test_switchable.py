@@ -86,7 +86,7 @@ async def ask(agent: Agent, query: str) -> str:
 
 
 @pytest.mark.parametrize("runtime", ["pydantic-ai", "openai-agents"])
-async def test_another_model_remembers_what_the_one_before_was_asked(runtime: Runtime) -> None:
+async def test_next_model_keeps_memory(runtime: Runtime) -> None:
     desk = Desk(runtime)
     async with desk.agent.mcp():
         await ask(desk.agent, "one")
@@ -100,7 +100,7 @@ async def test_another_model_remembers_what_the_one_before_was_asked(runtime: Ru
     assert [each.open for each in desk.made] == [0, 0]
 
 
-async def test_each_library_has_its_own_memory_and_both_are_saved() -> None:
+async def test_each_library_saves_own_memory() -> None:
     desk = Desk()
     async with desk.agent.mcp():
         await ask(desk.agent, "one")
@@ -121,7 +121,7 @@ async def test_each_library_has_its_own_memory_and_both_are_saved() -> None:
             desk.choose("pydantic-ai")
 
 
-async def test_all_that_was_opened_is_closed_whatever_one_of_them_raises() -> None:
+async def test_failed_close_still_closes_others() -> None:
     desk = Desk("pydantic-ai")
     open_agent = desk.agent.mcp()
     agent = await open_agent.__aenter__()
@@ -134,7 +134,7 @@ async def test_all_that_was_opened_is_closed_whatever_one_of_them_raises() -> No
     assert [each.open for each in desk.made] == [0, 0]
 
 
-async def test_the_state_of_an_agent_from_before_is_understood() -> None:
+async def test_older_agent_state_is_read() -> None:
     desk = Desk()
     desk.agent.set_serialized({"messages": ["zero"]})
     async with desk.agent.mcp():
@@ -175,7 +175,7 @@ class Counting(GroupReasoner):
         return Response(Decision.IGNORE)
 
 
-async def test_a_reasoner_goes_on_counting_with_another_model() -> None:
+async def test_reasoner_count_survives_switch() -> None:
     made: list[Counting] = []
     version = 1
 

@@ -61,7 +61,7 @@ def calls(helper: OfflineAgent) -> list[str]:
     return [part.tool_name for part in parts if isinstance(part, ToolCallPart)]
 
 
-async def test_a_question_becomes_a_tool_call_and_its_result_the_answer() -> None:
+async def test_question_is_answered_by_tool() -> None:
     helper = agent()
     assert await ask(helper, "what is 12*7?") == "12*7 = 84"
     assert calls(helper) == ["calculate"]
@@ -80,7 +80,7 @@ async def test_each_turn_is_answered_by_itself() -> None:
     assert calls(helper) == ["calculate", "calculate"]
 
 
-async def test_anything_else_is_answered_with_what_it_can_do() -> None:
+async def test_other_message_lists_abilities() -> None:
     helper = agent()
     assert "offline helper" in await ask(helper, "write me a poem about the sea")
     assert calls(helper) == []
@@ -110,7 +110,7 @@ async def test_what_a_program_prints_is_in_a_fence(tmp_path: Path) -> None:
     assert "'|' is a shell operator" in await ask(agent(tmp_path), "run ls | wc")
 
 
-async def test_a_denial_is_reported_and_not_worked_around() -> None:
+async def test_denial_is_reported_in_answer() -> None:
     helper = agent()
     result = await helper.run(AgentInput("fetch https://example.org"), deny)
     assert result.startswith("I did not use `fetch_url`.")
@@ -126,7 +126,7 @@ async def test_an_answer_is_streamed_in_pieces() -> None:
     assert "".join(pieces) == answer == await ask(helper, "what can you do?")
 
 
-async def test_a_missing_file_is_named_and_nothing_is_kept(tmp_path: Path) -> None:
+async def test_missing_file_is_named(tmp_path: Path) -> None:
     helper = agent()
     gone = Attachment(str(tmp_path / "gone.png"), "the holiday", "image/png")
     with pytest.raises(AttachmentError, match="the holiday"):
@@ -134,7 +134,7 @@ async def test_a_missing_file_is_named_and_nothing_is_kept(tmp_path: Path) -> No
     assert helper.get_new_messages() == []
 
 
-async def test_a_model_reads_the_conversation_as_that_of_an_agent_of_its_own(
+async def test_model_reads_helper_conversation(
     tmp_path: Path,
 ) -> None:
     note = tmp_path / "note.json"
@@ -164,7 +164,7 @@ async def test_a_model_reads_the_conversation_as_that_of_an_agent_of_its_own(
     assert called.model_name == "offline-helper"
 
 
-async def test_a_model_chosen_later_goes_on_with_the_conversation() -> None:
+async def test_later_model_continues() -> None:
     helper = agent()
     await ask(helper, "what is 1+1?")
     seen: list[list[ModelMessage]] = []
@@ -188,7 +188,7 @@ async def test_a_model_chosen_later_goes_on_with_the_conversation() -> None:
     assert len(messages(back)) == 4 + 2 + 4
 
 
-async def test_the_journal_restores_what_the_state_does() -> None:
+async def test_journal_restores_state() -> None:
     helper = agent()
     lines: list[Any] = []
     for query in ("what is 1+1?", "what can you do?", "what is 2+2?"):
@@ -208,7 +208,7 @@ def test_another_state_is_refused(state: Any) -> None:
         agent().set_serialized(state)
 
 
-async def test_a_cancelled_run_leaves_a_call_with_a_result() -> None:
+async def test_cancelled_call_gets_result() -> None:
     asked = asyncio.Event()
 
     async def wait(_name: str, _arguments: dict[str, Any]) -> bool:

@@ -19,7 +19,7 @@ def test_a_result_is_the_answer() -> None:
     assert from_result(CallResult("calculate", "2+2 = 4")) == "2+2 = 4"
 
 
-def test_a_denial_is_said_plainly_with_its_reason() -> None:
+def test_denial_is_answered_with_reason() -> None:
     denied = CallResult("read_file", "It was not allowed: not that one", "denied")
     assert from_result(denied) == "I did not use `read_file`. It was not allowed: not that one"
 
@@ -29,7 +29,7 @@ def test_a_failure_is_no_result() -> None:
     assert from_result(failed) == "`read_file` failed: disk on fire"
 
 
-def test_the_introduction_offers_only_what_there_is() -> None:
+def test_introduction_lists_only_available() -> None:
     everything, without_files = introduction(TOOL_NAMES), introduction(available(None))
     assert "list the files" in everything
     assert "list the files" not in without_files
@@ -53,21 +53,21 @@ def test_other_requests_do_not(asked: str) -> None:
     assert not asks_for_help(asked)
 
 
-def test_what_is_not_understood_gets_two_lines_and_the_way_to_a_model() -> None:
+def test_unclear_request_points_to_model() -> None:
     said = [line for line in not_understood().split("\n") if line]
     assert len(said) == 2
     assert "`/settings`" in said[1]
     assert "`/model NAME`" in said[1]
 
 
-def test_what_was_understood_but_cannot_be_done_says_what_is_missing() -> None:
+def test_unavailable_request_names_lack() -> None:
     assert "--workspace" in unavailable(PlannedCall("list_files"))
     assert "run programs" in unavailable(PlannedCall("run_command"))
     assert "messages" in unavailable(PlannedCall("search_chat"))
     assert "`calculate`" in unavailable(PlannedCall("calculate"))
 
 
-def test_the_key_or_the_agent_that_is_there_gets_one_line(tmp_path: Path) -> None:
+def test_present_key_or_agent_gets_line(tmp_path: Path) -> None:
     (tmp_path / "goose").write_text("#!/bin/sh\n")
     (tmp_path / "goose").chmod(0o700)
     key = {"ANTHROPIC_API_KEY": "sk-ant-0123456789"}

@@ -61,7 +61,7 @@ async def test_a_tool_is_described_as_pydantic_ai_does(name: str, tmp_path: Path
     assert schema == described(theirs.parameters_json_schema, theirs.description)
 
 
-async def test_an_approved_call_runs_with_its_arguments() -> None:
+async def test_approved_call_gets_arguments() -> None:
     ask = Asked()
     result = await call_tool(shift, PlannedCall("shift", {"start": "today"}), ask)
     assert result == CallResult("shift", "today + 1")
@@ -85,9 +85,7 @@ async def test_edited_arguments_are_what_the_tool_gets() -> None:
     ("arguments", "named"),
     [({}, "start"), ({"start": "now", "days": "few"}, "days"), ({"start": "", "hour": 1}, "hour")],
 )
-async def test_edited_arguments_that_do_not_fit_are_a_failure_that_names_them(
-    arguments: dict[str, Any], named: str
-) -> None:
+async def test_unfit_edit_fails_and_is_named(arguments: dict[str, Any], named: str) -> None:
     ask = Asked(Verdict(approved=True, arguments=arguments))
     result = await call_tool(shift, PlannedCall("shift", {"start": "today"}), ask)
     assert result.outcome == "failed"
@@ -117,7 +115,7 @@ class Notes:
         (GenieError("it is closed"), "it is closed", [("note", "burn: it is closed")]),
     ],
 )
-async def test_an_exception_of_a_tool_is_a_failure_and_noted(
+async def test_tool_exception_is_noted_failure(
     error: Exception, text: str, notes: list[tuple[str, str]]
 ) -> None:
     async def burn() -> str:
@@ -130,6 +128,6 @@ async def test_an_exception_of_a_tool_is_a_failure_and_noted(
     assert notes_of.told == [("calling", "burn"), *notes]
 
 
-def test_all_tools_have_types_that_can_be_described(tmp_path: Path) -> None:
+def test_all_tools_have_typed_signatures(tmp_path: Path) -> None:
     made: list[Callable[..., Any]] = list(tools(tmp_path).values())
     assert all(inspect.signature(each).return_annotation is str for each in made)

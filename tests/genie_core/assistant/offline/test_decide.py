@@ -19,7 +19,7 @@ def message(content: str, receiver: str = "") -> Message:
         ("what is 12*7?", ""),
     ],
 )
-def test_what_is_meant_for_the_helper_is_delegated(content: str, receiver: str) -> None:
+def test_message_to_helper_is_delegated(content: str, receiver: str) -> None:
     ruling = decide(message(content, receiver), TOOL_NAMES)
     assert ruling.decision is Decision.DELEGATE
     assert ruling.receiver == "alice"
@@ -36,15 +36,13 @@ def test_what_is_meant_for_the_helper_is_delegated(content: str, receiver: str) 
         ("", "", "There is no text in this message."),
     ],
 )
-def test_everything_else_is_ignored_with_the_reason(
-    content: str, receiver: str, reason: str
-) -> None:
+def test_other_message_is_ignored(content: str, receiver: str, reason: str) -> None:
     ruling = decide(message(content, receiver), TOOL_NAMES)
     assert ruling.decision is Decision.IGNORE
     assert ruling.reason == reason
     assert ruling.query is None
 
 
-def test_files_are_not_offered_without_a_workspace() -> None:
+def test_files_need_workspace() -> None:
     assert decide(message("list the files"), available(None)).decision is Decision.IGNORE
     assert "list_files" in str(decide(message("list the files"), TOOL_NAMES).reason)

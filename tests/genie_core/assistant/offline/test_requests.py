@@ -226,7 +226,7 @@ def test_absent_tool_is_not_promised_to_room() -> None:
     assert request_in("list the files") is not None
 
 
-def test_room_without_workspace_writes_and_runs_none() -> None:
+def test_no_workspace_writes_or_runs_none() -> None:
     tools = available(None)
     assert plain_request('save "x" as notes.md', tools) is None
     assert plain_request("run `ls`", tools) is None

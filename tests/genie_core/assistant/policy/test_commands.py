@@ -54,7 +54,7 @@ FREE = [
 
 
 @pytest.mark.parametrize("text", PUSHES)
-def test_a_denied_command_is_found_however_it_is_written(text: str) -> None:
+def test_denied_command_matches_any_form(text: str) -> None:
     assert matches(analyse(text), "git push*")
 
 
@@ -71,7 +71,7 @@ def test_other_commands_are_not_denied(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", FREE)
-def test_no_pattern_allows_a_command_that_can_run_others(text: str) -> None:
+def test_pattern_covers_no_nested_command(text: str) -> None:
     program = text.split()[0]
     assert analyse(text).anything
     assert not is_covered(analyse(text), f"{program} *")
@@ -99,7 +99,7 @@ def test_a_pattern_allows_what_it_covers(text: str, pattern: str, covered: bool)
     assert is_covered(analyse(text), pattern) is covered
 
 
-def test_shell_commands_are_covered_by_no_pattern() -> None:
+def test_pattern_covers_no_shell_command() -> None:
     assert not is_covered(analyse("git status", in_shell=True), "git *")
 
 
@@ -111,5 +111,5 @@ def test_any_text_is_analysed(text: str, shell: bool) -> None:
 
 
 @given(st.lists(st.sampled_from(["env", "nice", "sh", "-c", "x=y", "git -C ."]), max_size=4))
-def test_no_words_before_it_hide_a_denied_command(before: list[str]) -> None:
+def test_prefix_hides_no_denied_command(before: list[str]) -> None:
     assert matches(analyse(" ".join([*before, "git push"])), "git push")

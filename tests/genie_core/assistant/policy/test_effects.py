@@ -79,7 +79,7 @@ async def test_a_denied_path_is_opened_by_no_tool(root: Path, rule: Rule) -> Non
     assert (root / "prod.env").read_text() == "TOKEN=hunter2\n"
 
 
-async def test_searches_leave_out_private_files_and_say_so(root: Path) -> None:
+async def test_search_skips_private_files(root: Path) -> None:
     found = await Files(confined(root)).grep_files("TOKEN")
     assert "docs/a.md" in found
     assert "hunter2" not in found
@@ -87,7 +87,7 @@ async def test_searches_leave_out_private_files_and_say_so(root: Path) -> None:
     assert "hunter2" in await Files(confined(root)).grep_files("TOKEN", "prod.env")
 
 
-async def test_searches_leave_out_files_that_rules_ask_about(root: Path) -> None:
+async def test_search_skips_files_to_ask_about(root: Path) -> None:
     found = await Files(confined(root, Rule("ask", path="docs/*"))).grep_files("TOKEN")
     assert "is a word" not in found
     assert "`docs/a.md`" in found
@@ -107,14 +107,12 @@ def test_a_command_reads_the_files_that_it_names(root: Path) -> None:
 
 @pytest.mark.parametrize("by", [{"command": "git push*"}, {"arguments": {"command": "git push*"}}])
 @pytest.mark.parametrize("command", ["git  push", "git -C . push", 'git "push"'])
-def test_a_denied_command_is_denied_however_it_is_written(
-    root: Path, by: dict[str, Any], command: str
-) -> None:
+def test_denied_command_is_always_found(root: Path, by: dict[str, Any], command: str) -> None:
     rules = Rule("allow", arguments={"command": "git *"}), Rule("deny", **by)
     assert judge(root, *rules, tool="run_command", command=command).effect == "deny"
 
 
-def test_an_allowed_program_runs_no_other_unasked(root: Path) -> None:
+def test_allowed_program_runs_no_other(root: Path) -> None:
     for rule in (Rule("allow", command="git *"), Rule("allow", arguments={"command": "git *"})):
         asked = judge(root, rule, tool="run_command", command="git -c alias.x=!id x")
         assert asked.effect == "ask"
@@ -140,7 +138,7 @@ def test_hosts_are_compared_by_themselves(root: Path, url: str, effect: str) -> 
     assert judge(root, *rules, tool="fetch_url", url=url).effect == effect
 
 
-def test_a_rule_that_allows_a_path_allows_nothing_else(root: Path) -> None:
+def test_path_rule_allows_only_that_path(root: Path) -> None:
     rule = Rule("allow", path="docs/*")
     assert judge(root, rule, tool="write_file", path="docs/b.md", content="x").effect == "allow"
     assert judge(root, rule, tool="write_file", path="docs/../b.md", content="x").effect == "ask"
@@ -149,7 +147,7 @@ def test_a_rule_that_allows_a_path_allows_nothing_else(root: Path) -> None:
     assert judge(root, rule, tool="exec", path="docs/a").effect == "ask"
 
 
-def test_the_whole_change_to_the_real_file_is_shown(root: Path) -> None:
+def test_whole_change_is_shown(root: Path) -> None:
     long = "".join(f"line {number} {'x' * 500}\n" for number in range(1500))
     result = judge(root, tool="write_file", path="notes.md", content=long, overwrite=True)
     assert "-one" in result.effects.diff
@@ -159,13 +157,13 @@ def test_the_whole_change_to_the_real_file_is_shown(root: Path) -> None:
     assert edit.effects.diff == "--- notes.md\n+++ notes.md\n@@ -1,2 +1,2 @@\n one\n-two\n+2"
 
 
-def test_a_change_that_the_tool_will_refuse_says_why(root: Path) -> None:
+def test_refused_change_says_why(root: Path) -> None:
     result = judge(root, tool="edit_file", path="notes.md", old="three", new="3")
     assert "does not contain the old text" in result.effects.refusal
     assert "outside the workspace" in judge(root, tool="read_file", path="../x").effects.refusal
 
 
-async def test_a_change_is_not_made_to_another_file_than_was_shown(root: Path) -> None:
+async def test_changed_file_stops_edit(root: Path) -> None:
     shown = judge(root, tool="edit_file", path="notes.md", old="two", new="2").effects
     shown_original.set(shown.original)
     (root / "notes.md").write_text("one\ntwo\nthree\n")
@@ -173,7 +171,7 @@ async def test_a_change_is_not_made_to_another_file_than_was_shown(root: Path) -
     assert (root / "notes.md").read_text() == "one\ntwo\nthree\n"
 
 
-async def test_a_change_is_not_made_through_a_link_that_was_turned(root: Path) -> None:
+async def test_retargeted_link_stops_write(root: Path) -> None:
     (root / "keys").mkdir()
     (root / "out").symlink_to("docs")
     shown = judge(root, tool="write_file", path="out/new.txt", content="x").effects
@@ -185,7 +183,7 @@ async def test_a_change_is_not_made_through_a_link_that_was_turned(root: Path) -
 
 
 @pytest.mark.parametrize("path", ["new.md", "way-out"])
-async def test_a_change_that_was_shown_as_refused_is_not_made(root: Path, path: str) -> None:
+async def test_refused_change_is_not_made_later(root: Path, path: str) -> None:
     (root / "way-out").symlink_to("../outside")
     workspace = Workspace.at(root)
     given = {"path": path, "old": "one", "new": "1"}
@@ -224,7 +222,7 @@ def test_a_suggested_pattern_covers_the_call(
     assert not pattern or policy.is_covered(call, effects, pattern)
 
 
-def test_a_command_whose_files_cannot_be_looked_at_is_judged_all_the_same(root: Path) -> None:
+def test_uninspectable_command_is_judged(root: Path) -> None:
     (root / "bad").symlink_to("a" * 300)
     rules = NO_ENV, Rule("allow", "run_command"), Rule("deny", command="git push*")
     assert judge(root, *rules, tool="run_command", command="git push bad").effect == "deny"
@@ -232,7 +230,7 @@ def test_a_command_whose_files_cannot_be_looked_at_is_judged_all_the_same(root: 
     assert judge(root, *rules, tool="run_command", command="cat bad").effect == "allow"
 
 
-def test_what_cannot_be_resolved_is_denied_or_asked_about() -> None:
+def test_unresolved_call_denies_or_asks() -> None:
     def failing(call: ToolCall, risk: Risk) -> ToolEffects:
         raise OSError("the disk is away")
 
@@ -262,7 +260,7 @@ def test_what_cannot_be_resolved_is_denied_or_asked_about() -> None:
         (".github/ci.yml", [Rule("deny", path=".github/*")], "deny"),
     ],
 )
-def test_hidden_files_beyond_those_of_projects_are_asked_about(
+def test_unusual_hidden_files_are_asked(
     root: Path, path: str, rules: list[Rule], effect: str
 ) -> None:
     (root / path).parent.mkdir(parents=True, exist_ok=True)
@@ -273,9 +271,7 @@ def test_hidden_files_beyond_those_of_projects_are_asked_about(
 
 
 @pytest.mark.parametrize("path", [".env", ".git/config", ".ssh/id", "docs/.netrc", "harmless.txt"])
-async def test_hidden_files_with_credentials_are_refused_whatever_rules_say(
-    root: Path, path: str
-) -> None:
+async def test_hidden_credentials_are_refused(root: Path, path: str) -> None:
     (root / path).parent.mkdir(parents=True, exist_ok=True)
     if path == "harmless.txt":
         (root / ".envrc").write_text("TOKEN=x")
@@ -287,7 +283,7 @@ async def test_hidden_files_with_credentials_are_refused_whatever_rules_say(
     assert "TOKEN" not in await Files(Workspace.at(root)).read_file(path)
 
 
-def test_a_pattern_for_a_folder_covers_none_of_its_hidden_files(root: Path) -> None:
+def test_folder_pattern_excludes_hidden(root: Path) -> None:
     (root / "docs" / ".draft").write_text("x")
     built = build_assistant(AssistantConfig(workspace=root), owner="ann")
     call = ToolCall("ann", "system", "edit_file", {"path": "docs/.draft", "old": "x", "new": "y"})
@@ -297,7 +293,7 @@ def test_a_pattern_for_a_folder_covers_none_of_its_hidden_files(root: Path) -> N
     assert built.policy.is_covered(call, effects, "docs/.draft")
 
 
-def test_a_move_writes_both_places_and_a_deletion_shows_what_goes(root: Path) -> None:
+def test_move_and_deletion_show_effects(root: Path) -> None:
     effects = judge(root, tool="move_file", path="notes.md", to="docs").effects
     assert [str(each) for each in effects.known] == [
         "writes notes.md",
@@ -345,7 +341,7 @@ EDITS = [
         (Rule("allow", arguments={"path": "*.md"}), "ask"),
     ],
 )
-def test_a_rule_must_cover_every_file_of_several_edits(root: Path, rule: Rule, effect: str) -> None:
+def test_rule_must_cover_every_edited_file(root: Path, rule: Rule, effect: str) -> None:
     judged = judge(root, rule, tool="edit_files", edits=EDITS)
     assert judged.effect == effect
     if effect != "deny":
@@ -357,7 +353,7 @@ def test_incomplete_edits_are_refused(root: Path, edits: object) -> None:
     assert judge(root, tool="edit_files", edits=edits).effects.refusal
 
 
-async def test_several_edits_are_not_made_after_a_file_changed(root: Path) -> None:
+async def test_changed_file_stops_all_edits(root: Path) -> None:
     effects = judge(root, tool="edit_files", edits=EDITS).effects
     (root / "docs" / "a.md").write_text("TOKEN is another word\n")
     shown_original.set(effects.original)
@@ -366,7 +362,7 @@ async def test_several_edits_are_not_made_after_a_file_changed(root: Path) -> No
     assert (root / "notes.md").read_text() == "one\ntwo\n"
 
 
-async def test_a_folder_swapped_for_a_link_moves_nothing_elsewhere(root: Path) -> None:
+async def test_folder_turned_link_stops_move(root: Path) -> None:
     (root / "safe").mkdir()
     effects = judge(root, tool="move_file", path="notes.md", to="safe/x.md").effects
     (root / "safe").rmdir()
@@ -376,13 +372,13 @@ async def test_a_folder_swapped_for_a_link_moves_nothing_elsewhere(root: Path) -
     assert not (root / "docs" / "x.md").exists()
 
 
-async def test_an_unread_file_can_t_be_moved_to_a_name_that_may_be_read(root: Path) -> None:
+async def test_unreadable_file_cannot_be_renamed(root: Path) -> None:
     workspace = confined(root, Rule("deny", "read_file", path="*.env"))
     assert "may not be read" in await Edits(workspace).move_file("prod.env", "prod.txt")
     assert judge(root, tool="move_file", path="prod.env", to="prod.txt").effects.private
 
 
-def test_jobs_are_read_unasked_and_started_and_stopped_only_if_allowed(root: Path) -> None:
+def test_jobs_are_read_unasked(root: Path) -> None:
     assert judge(root, tool="read_job").effect == "allow"
     read = judge(root, tool="read_job", job=1)
     assert (read.effect, read.effects.reads) == ("allow", "private")
@@ -403,9 +399,7 @@ def test_jobs_are_read_unasked_and_started_and_stopped_only_if_allowed(root: Pat
         (Rule("allow", "write_file", arguments={"path": ".husky/*"}), "allow"),
     ],
 )
-def test_a_hidden_file_is_written_unasked_only_by_a_rule_that_names_it(
-    root: Path, rule: Rule, effect: str
-) -> None:
+def test_hidden_write_needs_naming_rule(root: Path, rule: Rule, effect: str) -> None:
     wanted = {"path": ".husky/pre-commit", "content": "x"}
     assert judge(root, rule, tool="write_file", **wanted).effect == effect
 
@@ -511,9 +505,7 @@ def test_a_denied_file_is_found_in_any_word(
         ("cp notes.md docs", "allow"),
     ],
 )
-def test_without_a_sandbox_what_is_not_known_is_asked_about(
-    maze: Path, command: str, effect: str
-) -> None:
+def test_unsandboxed_unknowns_are_asked(maze: Path, command: str, effect: str) -> None:
     result = judge_command(maze, command, ANY_COMMAND, NO_ENV, sandbox=OPEN)
     assert result.effect == effect
     if effect == "ask":
@@ -538,9 +530,7 @@ def test_without_a_sandbox_what_is_not_known_is_asked_about(
         (Rule("deny", risk="write", path="*.env"), "cat notes.md", "allow"),
     ],
 )
-def test_in_a_sandbox_only_what_it_cannot_prevent_is_asked_about(
-    maze: Path, rule: Rule, command: str, effect: str
-) -> None:
+def test_sandbox_asks_only_about_gaps(maze: Path, rule: Rule, command: str, effect: str) -> None:
     assert judge_command(maze, command, ANY_COMMAND, rule, sandbox=Sandbox()).effect == effect
 
 
@@ -551,14 +541,14 @@ def test_denied_writing_holds_for_commands(maze: Path, command: str) -> None:
     assert judge_command(maze, "cat prod.env", *rules, sandbox=OPEN).effect == "allow"
 
 
-def test_a_rule_by_words_allows_what_is_not_known(maze: Path) -> None:
+def test_word_rule_allows_unknown_command(maze: Path) -> None:
     named = Rule("allow", command="python3 -c pass")
     assert judge_command(maze, "python3 -c pass", named, NO_ENV, sandbox=OPEN).effect == "allow"
     made = Rule("allow", command="make *")
     assert judge_command(maze, "make test", made, NO_ENV, sandbox=OPEN).effect == "allow"
 
 
-async def test_other_hard_links_of_a_denied_file_are_not_read(maze: Path) -> None:
+async def test_hard_link_of_denied_is_not_read(maze: Path) -> None:
     workspace = confined(maze, NO_ENV)
     assert "a rule denies that" in await Files(workspace).read_file("hard.txt")
     assert "hunter2" not in await Files(workspace).grep_files("TOKEN")

@@ -91,7 +91,7 @@ def judge(root: Path, command: str, *rules: Rule, sandbox: Sandbox | None = None
 
 
 @pytest.mark.parametrize("command", commands(HARMLESS))
-def test_harmless_commands_pass_a_denial_of_others(root: Path, command: str) -> None:
+def test_harmless_command_passes_denial(root: Path, command: str) -> None:
     assert judge(root, command, *NO_PUSH).effect == "allow"
     program = command.split()[0]
     assert judge(root, command, Rule("allow", command=f"{program} *")).effect == "allow"
@@ -133,13 +133,11 @@ def test_unknown_options_can_run_anything(root: Path, command: str) -> None:
         ("mypy ../other", Rule("allow", command="mypy *"), "ask"),
     ],
 )
-def test_unknown_programs_are_allowed_by_their_words(
-    root: Path, command: str, rule: Rule, effect: str
-) -> None:
+def test_unknown_program_needs_its_words(root: Path, command: str, rule: Rule, effect: str) -> None:
     assert judge(root, command, rule, Rule("deny", command="git push*")).effect == effect
 
 
-def test_code_in_a_shell_is_not_named_by_a_program(root: Path) -> None:
+def test_shell_code_is_asked_despite_rule(root: Path) -> None:
     rules = (
         Rule("allow", arguments={"command": "make *", "shell": "true"}),
         Rule("deny", command="git push*"),
@@ -190,7 +188,7 @@ GIT = shutil.which("git") or ""
         "diff.external=./x",
     ],
 )
-def test_a_repository_whose_settings_name_a_program(root: Path, setting: str) -> None:
+def test_repository_with_program_asks(root: Path, setting: str) -> None:
     subprocess.run([GIT, "init", "-q"], cwd=root, check=True)
     assert judge(root, "git status", *NO_PUSH).effect == "allow"
     name, _, value = setting.partition("=")
@@ -202,7 +200,7 @@ def test_a_repository_whose_settings_name_a_program(root: Path, setting: str) ->
 
 
 @pytest.mark.skipif(not GIT, reason="Git is not installed")
-def test_settings_of_bare_repositories_and_other_trees(root: Path) -> None:
+def test_bare_and_worktree_settings_count(root: Path) -> None:
     main, bare, tree = root / "main", root / "bare", root / "tree"
     for words in (
         ("init", "-q", str(main)),

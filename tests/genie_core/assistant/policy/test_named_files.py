@@ -46,7 +46,7 @@ def inode_of(folder: Path, path: str) -> tuple[int, int] | None:
 
 @given(LINKS, PATHS, st.sampled_from(["", "a", "a/b", "b/c"]))
 @settings(max_examples=100, deadline=None)
-def test_mazes_of_links_lead_where_the_kernel_says(
+def test_link_maze_resolves_like_kernel(
     links: list[tuple[str, str]], path: str, start: str
 ) -> None:
     path = path.lstrip("/") or "."
@@ -76,7 +76,7 @@ def test_mazes_of_links_lead_where_the_kernel_says(
         "/dev/../proc/self/cwd/./x",
     ],
 )
-def test_places_of_the_process_are_those_of_the_command(tmp_path: Path, path: str) -> None:
+def test_proc_paths_belong_to_command(tmp_path: Path, path: str) -> None:
     folder = tmp_path.resolve() / "work"
     (folder / "deep" / "er").mkdir(parents=True)
     (folder / "x").write_text("found")

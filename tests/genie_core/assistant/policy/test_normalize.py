@@ -48,7 +48,7 @@ def test_no_way_to_write_a_path_slips_a_denial(judged: Judged, path: str) -> Non
     assert judged(rule, "read_file", path=path) == "deny"
 
 
-def test_the_folder_of_a_search_is_a_path_and_other_words_are_none(judged: Judged) -> None:
+def test_search_folder_counts_as_path(judged: Judged) -> None:
     assert judged(Rule("ask", arguments={"folder": ""}), "list_files", folder="docs/..") == "ask"
     deny = Rule("deny", arguments={"folder": "keys", "pattern": "keys"})
     assert judged(deny, "grep_files", folder="./keys", pattern="keys") == "deny"
@@ -72,6 +72,6 @@ def test_an_address_is_allowed_for_its_host(judged: Judged) -> None:
     "url",
     ["https://EVIL.test/a", " https://evil.test/a", "https://evil.test./a", "https://evil.test"],
 )
-def test_no_way_to_write_an_address_slips_a_denial(judged: Judged, url: str) -> None:
+def test_odd_address_stays_denied(judged: Judged, url: str) -> None:
     rule = Rule("deny", "fetch_url", arguments={"url": "*://evil.test/*"})
     assert judged(rule, "fetch_url", url=url) == "deny"

@@ -51,21 +51,21 @@ def why(*rules: Rule, tool: str = "run_command", agent: str = "system", **given:
         ("read_file", "coder:1a2b", "ask", "no rule allows it", "unknown"),
     ],
 )
-def test_what_only_reads_is_allowed_and_all_else_is_asked_about(
+def test_reading_is_allowed_and_rest_asked(
     tool: str, agent: str, effect: str, because: str, risk: str
 ) -> None:
     result = Policy((), risk_of).evaluate(ToolCall("ann", agent, tool, {}))
     assert (result.effect, result.because, result.risk) == (effect, because, risk)
 
 
-def test_nothing_is_known_to_be_harmless_by_itself() -> None:
+def test_unknown_tool_is_asked_about() -> None:
     assert Policy().evaluate(ToolCall("ann", "system", "read_file", {})).effect == "ask"
 
 
 # -- which rule counts
 
 
-def test_a_rule_that_denies_wins_over_nearer_ones() -> None:
+def test_denial_wins_over_nearer_rule() -> None:
     near = Rule("allow", "run_command", "system", "execute", {"command": "rm x"})
     assert judged(near, command="rm x") == "allow"
     assert judged(Rule("deny"), near, command="rm x") == "deny"
@@ -93,7 +93,7 @@ def test_a_rule_that_denies_wins_over_nearer_ones() -> None:
         (Rule("ask", agent="system", arguments={"command": "*"}), Rule("allow", "run_command")),
     ],
 )
-def test_the_nearest_rule_counts_wherever_it_stands(far: Rule, near: Rule) -> None:
+def test_nearest_rule_wins_in_any_order(far: Rule, near: Rule) -> None:
     given = {"command": "git status", "folder": "."}
     assert judged(far, near, **given) == "allow"
     assert judged(near, far, **given) == "allow"
@@ -138,21 +138,19 @@ def test_agents_are_named_without_their_instance() -> None:
         (".*", "x", False),  # no regular expression
     ],
 )
-def test_text_is_compared_as_it_is_and_all_else_as_json(
-    pattern: str, value: object, fits: bool
-) -> None:
+def test_only_text_is_compared_unencoded(pattern: str, value: object, fits: bool) -> None:
     rule = Rule("allow", arguments={"command": pattern})
     assert (judged(rule, command=value) == "allow") is fits
 
 
 @pytest.mark.parametrize("effect", ["allow", "ask", "deny"])
-def test_a_rule_about_an_argument_needs_the_argument(effect: Effect) -> None:
+def test_argument_rule_needs_argument(effect: Effect) -> None:
     rule = Rule(effect, arguments={"path": "*"})
     assert why(rule, command="x") == "it runs programs"
     assert why(rule, path="x").startswith("rule 1 ")
 
 
-def test_what_is_too_long_to_compare_is_never_allowed_by_it_and_never_slips_a_denial() -> None:
+def test_overlong_value_never_slips_denial() -> None:
     long = "x" * (LONGEST_VALUE + 1)
     assert judged(Rule("deny", arguments={"command": "*secret*"}), command=long) == "deny"
     assert judged(Rule("allow", arguments={"command": "x*"}), command=long) == "ask"
@@ -161,7 +159,7 @@ def test_what_is_too_long_to_compare_is_never_allowed_by_it_and_never_slips_a_de
     assert judged(Rule("allow", arguments={"command": pattern}), command="x") == "ask"
 
 
-def test_no_pattern_takes_longer_than_anybody_lives() -> None:
+def test_long_pattern_matches_in_time() -> None:
     pattern = "*a" * (LONGEST_PATTERN // 2 - 1) + "b"
     rule = Rule("deny", arguments={"command": pattern})
     assert judged(rule, command="a" * LONGEST_VALUE) == "ask"
@@ -170,7 +168,7 @@ def test_no_pattern_takes_longer_than_anybody_lives() -> None:
 # -- claims of tool servers
 
 
-def test_what_a_server_says_of_its_tool_decides_nothing() -> None:
+def test_server_claim_decides_nothing() -> None:
     lies = replace(UNKNOWN_EFFECTS, claim="it only reads")
     rules = [Rule("allow", risk="read"), Rule("allow", path="*"), Rule("allow", host="*")]
     policy = Policy(rules, risk_of, "ann", effects_of=lambda _call, _risk: lies)
@@ -230,7 +228,7 @@ def test_broken_rule_that_allows_has_no_effect() -> None:
     assert judged(broken, tool="read_file") == "allow"
 
 
-def test_files_of_a_broken_rule_stay_out_of_reach() -> None:
+def test_broken_rule_still_hides_files() -> None:
     def found(effect: Effect) -> PathRules:
         broken = broken_rule(Rule(effect, path="*.plan"), ["tool"])
         return path_rules([broken], "system", lambda _: "read", ["read_file"])
@@ -341,7 +339,7 @@ def test_what_reads_other_rooms_is_asked_about() -> None:
 
 
 @pytest.mark.parametrize("command", ["git *", "git statu[s]", "?it status"])
-def test_a_pattern_allows_no_command_that_a_shell_reads(command: str) -> None:
+def test_plain_pattern_allows_no_shell(command: str) -> None:
     rule = Rule("allow", "run_command", arguments={"command": command})
     assert judged(rule, command="git status") == "allow"
     assert judged(rule, command="git status", shell=False) == "allow"

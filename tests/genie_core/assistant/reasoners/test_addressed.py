@@ -69,7 +69,7 @@ async def feed(reasoner: GroupReasoner, *chat: Message) -> list[Response]:
 
 
 @pytest.mark.parametrize("name", ["genie", "Genie", "system"])
-async def test_a_mention_is_delegated_without_the_inner_reasoner(name: str) -> None:
+async def test_mention_skips_inner_reasoner(name: str) -> None:
     reasoner = AddressedReasoner(Recorder(fails=True))
     response = await reasoner.run([Message(f"@{name} what is 12*7?", "alice")])
     assert response.decision is Decision.DELEGATE
@@ -80,20 +80,20 @@ async def test_a_mention_is_delegated_without_the_inner_reasoner(name: str) -> N
     assert response.query.startswith("alice asks:")
 
 
-async def test_a_message_sent_to_the_assistant_is_delegated() -> None:
+async def test_message_to_assistant_is_delegated() -> None:
     reasoner = AddressedReasoner(Recorder(fails=True))
     response = await reasoner.run([Message("hello", "alice", receiver="system")])
     assert response.decision is Decision.DELEGATE
 
 
-async def test_everything_else_is_up_to_the_inner_reasoner() -> None:
+async def test_inner_reasoner_decides_rest() -> None:
     inner = Recorder()
     [response] = await feed(AddressedReasoner(inner), Message("hi all", "alice"))
     assert response.reason == "recorded"
     assert inner.shown == [["hi all"]]
 
 
-async def test_a_bypassed_message_is_still_shown_to_the_inner_reasoner() -> None:
+async def test_inner_reasoner_sees_bypassed() -> None:
     inner = Recorder()
     reasoner = AddressedReasoner(inner)
     await feed(
@@ -135,7 +135,7 @@ async def test_an_empty_mention_asks_what_it_can_do() -> None:
     assert question_in(response.query) == "What can you do?"
 
 
-async def test_alone_it_ignores_without_any_model_and_says_why() -> None:
+async def test_alone_ignores_with_reason() -> None:
     reasoner = AddressedReasoner(None)
     responses = await feed(reasoner, Message("what is 2+2?", "bob"), Message("hm", "bob"))
     assert [response.decision for response in responses] == [Decision.IGNORE] * 2
@@ -143,7 +143,7 @@ async def test_alone_it_ignores_without_any_model_and_says_why() -> None:
     assert reasoner.processed == 2
 
 
-async def test_a_failing_inner_reasoner_leaves_the_count_as_it_was() -> None:
+async def test_inner_failure_keeps_count() -> None:
     reasoner = AddressedReasoner(Recorder(fails=True))
     with pytest.raises(AssertionError):
         await reasoner.run([Message("hi", "alice")])
@@ -163,7 +163,7 @@ async def test_alone_its_count_is_restored() -> None:
     assert after.processed == 2
 
 
-async def test_a_bypassed_message_counts_as_processed_at_once() -> None:
+async def test_bypassed_message_is_counted() -> None:
     reasoner = AddressedReasoner(Recorder())
     for number in range(1, 4):
         await reasoner.run([Message("@genie again", "alice")])
@@ -171,7 +171,7 @@ async def test_a_bypassed_message_counts_as_processed_at_once() -> None:
 
 
 @pytest.mark.parametrize("length", [1, 1_000, 100_000])
-async def test_the_inner_reasoner_is_shown_no_more_bypassed_messages_than_fit(length: int) -> None:
+async def test_bypassed_context_is_bounded(length: int) -> None:
     inner = Recorder()
     reasoner = AddressedReasoner(inner)
     for number in range(100):
@@ -186,9 +186,7 @@ async def test_the_inner_reasoner_is_shown_no_more_bypassed_messages_than_fit(le
 
 @pytest.mark.parametrize("kind", [Recorder, Journalling])
 @pytest.mark.parametrize("pause", range(7))
-async def test_nothing_is_lost_or_shown_twice_over_a_restart(
-    kind: type[Recorder], pause: int
-) -> None:
+async def test_restart_neither_loses_nor_repeats(kind: type[Recorder], pause: int) -> None:
     chat = [
         Message(text, "alice", attachments=[Attachment("/a", "a", "text/plain")])
         for text in ("one", "@genie two", "@genie three", "four", "@genie five", "six")
@@ -214,7 +212,7 @@ async def test_nothing_is_lost_or_shown_twice_over_a_restart(
     ]
 
 
-async def test_a_state_saved_by_the_inner_reasoner_itself_is_taken_over() -> None:
+async def test_inner_state_is_adopted() -> None:
     whole = AddressedReasoner(Recorder())
     whole.set_serialized({"mine": 7})
     assert whole.processed == 7
@@ -239,13 +237,13 @@ async def test_alone_it_takes_the_count_from_any_state(kind: type[Recorder]) -> 
     assert alone.processed == 2
 
 
-def test_it_journals_exactly_if_the_inner_reasoner_does() -> None:
+def test_journal_follows_inner_reasoner() -> None:
     assert AddressedReasoner(Journalling()).get_new_messages() == []
     assert not hasattr(AddressedReasoner(Recorder()), "get_new_messages")
     assert not hasattr(AddressedReasoner(None), "get_new_messages")
 
 
-async def test_an_agent_is_handed_the_attachments_of_an_addressed_message_once() -> None:
+async def test_attachments_are_handed_over_once() -> None:
     handed: list[list[str]] = []
 
     async def run(input: AgentInput, *_: Any) -> str:  # noqa: A002 - as in Agent.run

@@ -65,7 +65,7 @@ def test_what_only_looks_like_a_mention_is_none(text: str) -> None:
         ("@genie first\n\nsecond  line", "first\n\nsecond  line"),
     ],
 )
-def test_the_question_is_left_without_the_mention(text: str, rest: str) -> None:
+def test_mention_is_removed_from_question(text: str, rest: str) -> None:
     assert without_mention(text) == rest
 
 

@@ -23,7 +23,7 @@ async def who_is_asked() -> str:
     return found.__name__ if found is not None else ""
 
 
-async def test_a_request_without_a_call_is_not_answered() -> None:
+async def test_request_without_call_gets_default() -> None:
     calls = CallsInProgress()
     assert await calls.answer(who_is_asked, "nobody") == "nobody"
     with asking_with(allow):
@@ -32,7 +32,7 @@ async def test_a_request_without_a_call_is_not_answered() -> None:
     assert await calls.answer(who_is_asked, "nobody") == "nobody"
 
 
-async def test_a_request_from_elsewhere_belongs_to_the_run_whose_call_is_in_progress() -> None:
+async def test_outside_request_belongs_to_call() -> None:
     calls, outside = CallsInProgress(), copy_context()
     begun, end = asyncio.Event(), asyncio.Event()
 
@@ -54,7 +54,7 @@ async def test_a_request_from_elsewhere_belongs_to_the_run_whose_call_is_in_prog
     await asyncio.gather(*running)
 
 
-async def test_the_time_that_a_person_takes_does_not_count(
+async def test_answer_time_does_not_count(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(launch, "CALL_TIMEOUT", 0.3)
@@ -68,7 +68,7 @@ async def test_the_time_that_a_person_takes_does_not_count(
         assert await calls.answer(answers_late, "nobody") == "late"
 
 
-async def test_a_call_is_over_in_time_however_often_a_server_asks(
+async def test_repeated_questions_keep_timeout(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(launch, "CALL_TIMEOUT", 0.3)

@@ -36,7 +36,7 @@ def servers(folder: Path, value: object, **more: Any) -> dict[str, ServerSpec]:
     return dict(found.servers)
 
 
-def test_programs_and_addresses_are_read_as_other_programs_write_them(tmp_path: Path) -> None:
+def test_common_entries_are_read(tmp_path: Path) -> None:
     found = servers(
         tmp_path,
         {
@@ -70,7 +70,7 @@ def test_programs_and_addresses_are_read_as_other_programs_write_them(tmp_path: 
     }
 
 
-def test_a_home_folder_is_found_and_a_byte_order_mark_does_not_matter(tmp_path: Path) -> None:
+def test_home_and_byte_order_mark_are_read(tmp_path: Path) -> None:
     text = json.dumps({"servers": {"a": {"command": "x", "cwd": "~/w"}}})
     assert servers(tmp_path, "\ufeff" + text)["a"].cwd == str(Path.home() / "w")
 
@@ -85,7 +85,7 @@ def test_what_may_be_a_key_is_not_printed() -> None:
     assert "sesame" not in repr(spec)
 
 
-def test_what_is_no_json_is_told_by_line_and_column(tmp_path: Path) -> None:
+def test_invalid_json_names_position(tmp_path: Path) -> None:
     assert problem(tmp_path, '{\n  "mcpServers": {;}\n}').startswith(
         "line 2, column 18: invalid JSON"
     )
@@ -239,7 +239,7 @@ def test_off_by_either_key_is_left_out(tmp_path: Path) -> None:
     assert [*servers(tmp_path, {"mcpServers": table})] == ["d"]
 
 
-def test_placeholders_of_other_programs_are_known(tmp_path: Path) -> None:
+def test_foreign_placeholders_are_known(tmp_path: Path) -> None:
     text = {
         "inputs": [
             {"id": "plot-key", "type": "promptString", "password": True, "default": "x"},
@@ -261,7 +261,7 @@ def test_placeholders_of_other_programs_are_known(tmp_path: Path) -> None:
     assert spec.cwd == str(Path.home())
 
 
-def test_comments_and_trailing_commas_are_no_mistakes(tmp_path: Path) -> None:
+def test_comments_and_commas_are_accepted(tmp_path: Path) -> None:
     text = """{
   // servers, "quoted" {
   "mcpServers": {
@@ -315,7 +315,7 @@ def test_second_server_of_one_name_is_left_out(tmp_path: Path) -> None:
     assert load_servers(written(tmp_path, text_twice)).servers["a"].command == "y"
 
 
-def test_no_two_servers_may_lead_to_the_same_names(tmp_path: Path) -> None:
+def test_servers_never_share_tool_names(tmp_path: Path) -> None:
     entry = {"command": "x"}
     table = {"a_b": entry, "a": entry, "a-b": entry, "ab": entry}
     file = written(tmp_path, {"mcpServers": table})

@@ -31,7 +31,7 @@ from genie_testing.turns import Call
 pytestmark = pytest.mark.timeout(300)
 
 
-async def test_its_tools_carry_its_name_are_asked_for_and_report(
+async def test_tools_have_prefix_and_are_asked(
     runtime: str, program: Program, capfd: pytest.CaptureFixture[str], caplog: Any
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -69,7 +69,7 @@ async def test_its_tools_carry_its_name_are_asked_for_and_report(
 
 
 @pytest.mark.skipif(not find_backend().name, reason=find_backend().reason)
-async def test_one_in_a_sandbox_sees_what_the_settings_show(
+async def test_sandboxed_server_sees_only_shown(
     runtime: str, program: Program, tmp_path: Path
 ) -> None:
     program.does("serve")
@@ -98,9 +98,7 @@ async def test_what_goes_wrong_in_a_tool_is_a_result(runtime: str, program: Prog
 
 
 @pytest.mark.parametrize("way", ["stdio", "http", "events"])
-async def test_a_result_of_50_mb_is_cut_while_it_is_read(
-    runtime: str, program: Program, way: str
-) -> None:
+async def test_huge_result_is_cut_while_read(runtime: str, program: Program, way: str) -> None:
     async with toy_web() as web:
         web.events = way == "events"
         spec = program.spec() if way == "stdio" else ServerSpec("toy", url=web.url)
@@ -128,9 +126,7 @@ async def test_a_call_that_hangs_is_given_up(runtime: str, monkeypatch: pytest.M
         assert await made.result() == "HEY"
 
 
-async def test_one_that_dies_in_a_call_says_so_and_comes_back_after_a_pause(
-    runtime: str, program: Program
-) -> None:
+async def test_crash_is_reported_and_retried(runtime: str, program: Program) -> None:
     async with bench(runtime, program.spec()) as made:
         assert await made.result() == "HEY"
         died = await made.result(Call("toy_crash", {}))
@@ -153,7 +149,7 @@ async def test_one_that_dies_in_a_call_says_so_and_comes_back_after_a_pause(
         assert made.board.servers[0].detail == ""
 
 
-async def test_one_that_does_not_start_costs_its_tools_only(
+async def test_failed_start_loses_only_own_tools(
     runtime: str, program: Program, tmp_path: Path
 ) -> None:
     program.does("exit", says="no such database")
@@ -184,7 +180,7 @@ async def test_one_that_does_not_start_costs_its_tools_only(
         assert await made.result() == "HEY"
 
 
-async def test_those_that_hang_are_waited_for_at_the_same_time_and_not_for_ever(
+async def test_hanging_servers_share_one_timeout(
     runtime: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     programs = {mode: Program(tmp_path / mode) for mode in ("deaf", "unlisted", "stuck")}
@@ -207,7 +203,7 @@ async def test_those_that_hang_are_waited_for_at_the_same_time_and_not_for_ever(
         assert (await made.ask(*shouts)).tool_results[-3:] == ["HEY"] * 3
 
 
-async def test_a_slow_one_does_not_hold_up_the_answer_and_its_tools_come(
+async def test_slow_server_delays_no_answer(
     runtime: str, program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     works = Program(tmp_path / "works.json")
@@ -230,7 +226,7 @@ async def test_a_slow_one_does_not_hold_up_the_answer_and_its_tools_come(
         assert process == json.loads(await made.result(Call("toy_tell", {})))["process"]
 
 
-async def test_tools_that_come_late_and_do_not_fit_are_left_out_with_a_note(
+async def test_late_excess_tools_are_left_out(
     runtime: str, program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     works = Program(tmp_path / "works.json")
@@ -262,7 +258,7 @@ async def ready_behind(
     return True
 
 
-async def test_one_that_never_starts_ends_with_its_agent(
+async def test_unstarted_server_ends_with_agent(
     runtime: str, program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program.does("stuck")
@@ -273,7 +269,7 @@ async def test_one_that_never_starts_ends_with_its_agent(
         assert made.state == "starting"
 
 
-async def test_tools_may_change_and_none_passes_for_a_built_in_one(runtime: str) -> None:
+async def test_changed_tools_never_pose_builtin(runtime: str) -> None:
     async with toy_web() as web, bench(runtime, ServerSpec("read", url=web.url)) as made:
         web.tools = [tool("file", "x" * 10_000), tool("read_file"), tool("a.b")]
         last = await made.ask()
@@ -288,7 +284,7 @@ async def test_tools_may_change_and_none_passes_for_a_built_in_one(runtime: str)
         assert [each.name for each in made.board.tools] == ["read_shout"]
 
 
-async def test_an_address_may_go_in_a_call_and_come_back(runtime: str) -> None:
+async def test_lost_address_can_come_back(runtime: str) -> None:
     async with toy_web() as web:
         spec = ServerSpec(
             "toy",
@@ -311,9 +307,7 @@ async def test_an_address_may_go_in_a_call_and_come_back(runtime: str) -> None:
             assert await made.result() == "HEY"
 
 
-async def test_a_failure_is_known_to_all_agents_of_one_board(
-    runtime: str, program: Program
-) -> None:
+async def test_failure_is_shared_on_registry(runtime: str, program: Program) -> None:
     program.does("exit")
     async with bench(runtime, program.spec()) as one:
         await one.ask()
@@ -325,9 +319,7 @@ async def test_a_failure_is_known_to_all_agents_of_one_board(
             assert await one.result() == "HEY"
 
 
-async def test_more_tools_than_a_model_takes_are_left_out_with_a_note(
-    runtime: str, program: Program
-) -> None:
+async def test_excess_tools_are_left_out(runtime: str, program: Program) -> None:
     program.does("serve", tools=[tool(f"t{number}") for number in range(MOST_TOOLS + 2)])
     async with bench(runtime, program.spec()) as made:
         last = await made.ask(Call("toy_t1", {}))
@@ -337,7 +329,7 @@ async def test_more_tools_than_a_model_takes_are_left_out_with_a_note(
         assert made.board.servers[0].left_out == 2
 
 
-async def test_the_tools_of_all_servers_count_together_and_the_last_one_loses_its_own(
+async def test_tool_limit_counts_all_servers(
     runtime: str, program: Program, tmp_path: Path
 ) -> None:
     other = Program(tmp_path / "other.json")

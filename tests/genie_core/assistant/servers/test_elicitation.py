@@ -59,9 +59,7 @@ async def result(made: Bench, person: Person, call: Call = ASK) -> Any:
     return json.loads(last.tool_results[-1])
 
 
-async def test_a_person_fills_in_declines_or_makes_a_mistake(
-    runtime: str, asking: ServerSpec
-) -> None:
+async def test_form_is_accepted_or_declined(runtime: str, asking: ServerSpec) -> None:
     person = Person({"name": "Ann", "age": 7}, None, {"age": 7}, {"name": "Ann", "x": "y"})
     async with bench(runtime, asking) as made:
         answers = [await result(made, person) for _ in range(4)]
@@ -119,7 +117,7 @@ async def test_an_address_is_shown_and_never_opened(runtime: str, asking: Server
         {"type": "object", "properties": {"a": {"type": ["string", "null"]}}},
     ],
 )
-async def test_a_form_that_can_not_be_shown_is_cancelled(
+async def test_unshowable_form_is_cancelled(
     runtime: str, asking: ServerSpec, schema: dict[str, Any]
 ) -> None:
     person = Person()
@@ -130,9 +128,7 @@ async def test_a_form_that_can_not_be_shown_is_cancelled(
     assert person.asked == []
 
 
-async def test_no_expression_of_a_server_is_applied_to_an_answer(
-    runtime: str, asking: ServerSpec
-) -> None:
+async def test_server_pattern_is_not_applied(runtime: str, asking: ServerSpec) -> None:
     field = {"type": "string", "pattern": "^(a+)+$"}  # takes for ever on what does not match
     schema = {"type": "object", "properties": {"name": field}}
     params = {"mode": "form", "message": "m", "requestedSchema": schema}
@@ -142,9 +138,7 @@ async def test_no_expression_of_a_server_is_applied_to_an_answer(
     assert given == {"action": "accept", "content": answer}
 
 
-async def test_a_server_that_asks_without_end_is_cut_short(
-    runtime: str, asking: ServerSpec
-) -> None:
+async def test_endless_questions_are_cut_off(runtime: str, asking: ServerSpec) -> None:
     person = Person(*[None] * MOST_QUESTIONS)
     async with bench(runtime, asking) as made:
         call = Call("toy_ask", {"times": MOST_QUESTIONS + 5})

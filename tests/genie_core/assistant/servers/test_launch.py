@@ -36,7 +36,7 @@ def test_a_home_folder_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     assert ready_to_start(ServerSpec("a", "~/bin/x"), {}).command == f"{tmp_path}/bin/x"
 
 
-def test_what_can_lead_nowhere_is_told_before_it_is_tried(tmp_path: Path) -> None:
+def test_hopeless_spec_is_refused_early(tmp_path: Path) -> None:
     with pytest.raises(ServerError, match=r"'a' has a cwd that is not a folder: .*/gone"):
         ready_to_start(ServerSpec("a", "x", cwd=str(tmp_path / "gone")), {})
     with pytest.raises(
@@ -48,7 +48,7 @@ def test_what_can_lead_nowhere_is_told_before_it_is_tried(tmp_path: Path) -> Non
     assert "etc" not in str(caught.value)
 
 
-def test_what_keeps_a_server_from_starting_is_found_without_starting_it(tmp_path: Path) -> None:
+def test_start_faults_are_found_unstarted(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     program = tmp_path / "bin" / "server"
     program.write_text("#!/bin/sh\n")
@@ -94,9 +94,7 @@ def test_every_name_that_has_no_value_is_found() -> None:
     ]
 
 
-def test_a_server_with_a_sandbox_starts_only_in_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sandboxed_server_needs_sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     spec = ServerSpec("a", "sh", ("${IT}",), cwd=str(tmp_path), sandbox=Sandbox("auto"))
     monkeypatch.setattr(
         sandbox, "find_backend", lambda: SandboxBackend("bubblewrap", program="/bwrap")

@@ -82,7 +82,7 @@ async def test_a_person_logs_in_once_and_runs_use_it(
         assert tokens["refresh_token"] not in told
 
 
-async def test_a_login_counts_however_its_address_is_written(
+async def test_login_works_for_odd_address(
     runtime: str, spec: ServerSpec, store: LoginStore
 ) -> None:
     spaced = replace(spec, url=f"{spec.url}?for=ann b")
@@ -91,7 +91,7 @@ async def test_a_login_counts_however_its_address_is_written(
         assert await made.result() == "HEY"
 
 
-async def test_tokens_are_refreshed_before_they_expire_and_after_they_are_revoked(
+async def test_expired_or_revoked_is_refreshed(
     runtime: str, spec: ServerSpec, issuer: Issuer, store: LoginStore
 ) -> None:
     await log_in(spec, store, browse)
@@ -109,7 +109,7 @@ async def test_tokens_are_refreshed_before_they_expire_and_after_they_are_revoke
         assert len(issuer.challenges) == 1, "nobody was asked again"
 
 
-async def test_two_agents_share_tokens_that_can_be_refreshed_once(
+async def test_agents_share_one_time_refresh(
     runtime: str, spec: ServerSpec, issuer: Issuer, store: LoginStore
 ) -> None:
     await log_in(spec, store, browse)
@@ -151,7 +151,7 @@ async def test_a_server_without_a_login_needs_none(store: LoginStore) -> None:
 @pytest.mark.parametrize(
     ("path", "status"), [("/", 404), ("/callback?code=x", 400), ("/callback?code=x&state=y", 400)]
 )
-async def test_a_page_that_guesses_the_callback_ends_nothing(
+async def test_guessed_callback_ends_nothing(
     spec: ServerSpec, store: LoginStore, path: str, status: int
 ) -> None:
     async def attacked(address: str) -> None:
@@ -202,7 +202,7 @@ async def test_a_refusal_and_a_timeout_are_one_line(
 @pytest.mark.parametrize(
     "address", ["file:///etc/passwd", "javascript:x", "http://evil.example/a", "https://a\x1b[b"]
 )
-async def test_an_address_that_a_browser_must_not_open_is_refused(address: str) -> None:
+async def test_unsafe_login_address_is_refused(address: str) -> None:
     shown: list[str] = []
 
     async def show(each: str) -> None:
@@ -216,12 +216,12 @@ async def test_an_address_that_a_browser_must_not_open_is_refused(address: str) 
     assert shown == []
 
 
-async def test_no_login_goes_over_a_network_in_the_open(store: LoginStore) -> None:
+async def test_plain_http_login_is_refused(store: LoginStore) -> None:
     with pytest.raises(LoginFailed, match="neither https nor local"):
         await log_in(ServerSpec("toy", url="http://tracker.example/mcp"), store, browse)
 
 
-def test_only_servers_on_http_without_a_header_take_a_login() -> None:
+def test_only_headerless_http_can_log_in() -> None:
     assert can_log_in(ServerSpec("toy", url="https://x"))
     assert not can_log_in(ServerSpec("toy", url="https://x", headers={"authorization": "x"}))
     assert not can_log_in(ServerSpec("toy", "program"))

@@ -37,7 +37,7 @@ def test_a_message_within_the_limit_is_as_it_was() -> None:
     assert cut(message) == message
 
 
-def test_a_long_text_keeps_its_beginning_and_says_so() -> None:
+def test_long_text_keeps_start_and_note() -> None:
     left = cut(result(text("first"), text("é" * LIMIT)))
     assert left["id"] == 7
     assert left["result"]["isError"]
@@ -92,7 +92,7 @@ def test_lines_within_the_limit_pass_unchanged(lines: list[bytes], step: int) ->
     assert reader.size == 0
 
 
-def test_no_more_than_the_limit_is_kept_of_a_line_without_end() -> None:
+def test_endless_line_is_kept_to_limit() -> None:
     reader = LongLines(LIMIT, b"data:")
     for _ in range(100):
         assert reader.feed(b"data: " + b"x" * 100_000) == b""

@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 from genie_core.assistant.servers.offered_tools import LONGEST_NAME, RESERVED, public_names
 
 
-def test_a_tool_is_called_by_its_server_and_itself() -> None:
+def test_name_joins_server_and_tool() -> None:
     assert public_names("git", ["log", "Show-It"]) == {"git_log": "log", "git_Show-It": "Show-It"}
 
 
-def test_names_that_no_model_can_call_are_changed_and_stay_apart() -> None:
+def test_uncallable_names_become_distinct() -> None:
     names = public_names("git", ["a.b", "a b", "a_b", "x" * 100, "x" * 101, "é"])
     assert list(names.values()) == ["a.b", "a b", "a_b", "x" * 100, "x" * 101, "é"]
     assert names["git_a_b"] == "a_b"
@@ -24,14 +24,12 @@ def test_no_tool_can_pass_for_a_built_in_one() -> None:
     assert name.startswith("read_file_")
 
 
-def test_a_tool_that_is_there_twice_is_there_once() -> None:
+def test_duplicate_tool_is_listed_once() -> None:
     assert public_names("git", ["log", "log"]) == {"git_log": "log"}
 
 
 @given(st.lists(st.text(max_size=90)), st.lists(st.text(max_size=90)))
-def test_what_a_tool_is_called_does_not_depend_on_the_others(
-    some: list[str], others: list[str]
-) -> None:
+def test_name_is_independent_of_others(some: list[str], others: list[str]) -> None:
     alone = {tool: name for name, tool in public_names("s", some).items()}
     together = {tool: name for name, tool in public_names("s", [*some, *others]).items()}
     assert all(len(name) <= LONGEST_NAME for name in together.values())

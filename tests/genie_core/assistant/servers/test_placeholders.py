@@ -7,7 +7,7 @@ from genie_core.assistant.servers.launch import filled_in, private_values
 VALUES = {"TOKEN": "s3same-open", "WHO": "ann", "URL": "https://h", "LIKE": "${WHO}"}
 
 
-def test_values_take_the_place_of_names_everywhere() -> None:
+def test_values_fill_every_field() -> None:
     spec = ServerSpec(
         "a",
         "${WHO}",
@@ -46,14 +46,14 @@ def test_a_default_stands_in_for_what_is_missing() -> None:
         (ServerSpec("git", headers={"X": "${MISSING}"}), "headers.X"),
     ],
 )
-def test_what_is_missing_is_told_by_server_key_and_name(spec: ServerSpec, key: str) -> None:
+def test_missing_value_names_server(spec: ServerSpec, key: str) -> None:
     with pytest.raises(MissingValue) as caught:
         filled_in(spec, VALUES.get)
     assert str(caught.value).startswith(f"{key} of the tool server 'git' needs MISSING: ")
     assert "genie-tui secrets set MISSING" in str(caught.value)
 
 
-def test_what_is_named_like_a_key_is_private_and_other_words_are_not() -> None:
+def test_only_key_like_names_are_private() -> None:
     spec = ServerSpec(
         "a",
         args=("${WHO}", "${TOKEN}"),

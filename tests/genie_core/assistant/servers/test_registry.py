@@ -55,7 +55,7 @@ def test_its_state_and_its_tools_are_as_reported() -> None:
     assert board.servers[0].state == "idle"
 
 
-def test_it_tells_claims_and_tools_that_are_left_out() -> None:
+def test_claims_and_omissions_are_listed() -> None:
     board = ServerRegistry([ServerSpec("git")])
     connection = board.connection("git")
     connection.starting()
@@ -67,7 +67,7 @@ def test_it_tells_claims_and_tools_that_are_left_out() -> None:
     assert board.servers[0].left_out == 0
 
 
-def test_the_pause_doubles_up_to_a_minute_and_begins_anew_after_success() -> None:
+def test_pause_doubles_until_success() -> None:
     clock = Clock()
     board = ServerRegistry([ServerSpec("git")], clock)
     assert pauses(board, clock, 9) == [1, 2, 4, 8, 16, 32, 60, 60, 60]
@@ -79,7 +79,7 @@ def test_the_pause_doubles_up_to_a_minute_and_begins_anew_after_success() -> Non
     assert pauses(board, clock, 2) == [1, 2]
 
 
-def test_one_that_failed_is_left_alone_by_all_but_who_is_connected() -> None:
+def test_failed_server_pauses_unconnected() -> None:
     clock = Clock()
     board = ServerRegistry([ServerSpec("git"), ServerSpec("web")], clock)
     works, broken, other = (board.connection("git") for _ in range(3))
@@ -97,7 +97,7 @@ def test_one_that_failed_is_left_alone_by_all_but_who_is_connected() -> None:
     assert other.paused() is None
 
 
-def test_down_it_has_no_tools_but_a_reason_and_a_countdown() -> None:
+def test_down_server_has_reason_and_timer() -> None:
     clock = Clock()
     board = ServerRegistry([ServerSpec("git")], clock)
     connection = board.connection("git")

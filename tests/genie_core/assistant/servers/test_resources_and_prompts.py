@@ -33,7 +33,7 @@ async def started(over: str) -> AsyncIterator[ServerSpec]:
 
 
 @pytest.mark.parametrize("over", ["stdio", "http"])
-async def test_resources_are_listed_and_read_by_tools_that_ask(runtime: str, over: str) -> None:
+async def test_tools_list_and_read_resources(runtime: str, over: str) -> None:
     async with started(over) as spec, bench(runtime, spec) as made:
         calls = [
             Call("toy_list_resources", {}),
@@ -55,9 +55,7 @@ async def test_resources_are_listed_and_read_by_tools_that_ask(runtime: str, ove
         assert made.board.resources == ("toy:note://one",)
 
 
-async def test_a_server_without_resources_has_no_tools_for_them(
-    runtime: str, program: Program
-) -> None:
+async def test_no_resources_mean_no_tools(runtime: str, program: Program) -> None:
     program.does("serve", tools=[tool("read_resource")])
     async with bench(runtime, program.spec()) as made:
         assert list((await made.ask()).tools) == ["toy_read_resource"]

@@ -53,9 +53,7 @@ async def sampled(made: Bench, person: Person, call: Call, *words: str) -> str:
     return last.tool_results[-1]
 
 
-async def test_the_model_answers_what_the_person_allows_and_it_counts(
-    runtime: str, sampling: ServerSpec
-) -> None:
+async def test_allowed_sample_is_answered(runtime: str, sampling: ServerSpec) -> None:
     person = Person()
     async with bench(runtime, sampling) as made:
         answer = json.loads(await sampled(made, person, SAMPLE, "apple"))
@@ -84,9 +82,7 @@ async def test_the_protocol_of_2026_asks_in_results(runtime: str) -> None:
         assert made.state == "ready"
 
 
-async def test_more_than_a_few_requests_in_a_call_are_refused(
-    runtime: str, sampling: ServerSpec
-) -> None:
+async def test_excess_requests_are_refused(runtime: str, sampling: ServerSpec) -> None:
     person = Person()
     call = Call("toy_sample", {"times": MOST_SAMPLES + 2})
     async with bench(runtime, sampling) as made:

@@ -52,7 +52,7 @@ def test_any_text_gives_a_value_or_a_typed_error(text: str) -> None:
 
 
 @given(st.text(alphabet="0123456789.+-*/%()e ^,sqrtpi", max_size=40))
-def test_no_arithmetic_takes_long_or_grows_without_bound(text: str) -> None:
+def test_arithmetic_is_bounded(text: str) -> None:
     began = time.process_time()
     try:
         value = evaluate(text)

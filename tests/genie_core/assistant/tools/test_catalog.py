@@ -41,7 +41,7 @@ def test_tools_that_could_not_work_are_not_there(tmp_path: Path) -> None:
     assert "search_chat" not in [tool.__name__ for tool in build_tools(None, None)]
 
 
-def test_an_agent_has_the_tools_that_it_is_to_have(tmp_path: Path) -> None:
+def test_agent_has_only_wanted_tools(tmp_path: Path) -> None:
     wanted = ("run_command", "calculate", "no_such_tool")
     tools = build_tools(no_messages, Workspace.at(tmp_path), limits=ToolLimits(), names=wanted)
     assert [tool.__name__ for tool in tools] == ["calculate", "run_command"]
@@ -66,7 +66,7 @@ def test_the_risk_of_every_tool_is_known() -> None:
 
 
 @pytest.mark.parametrize("position", range(len(TOOL_NAMES)), ids=TOOL_NAMES)
-def test_a_model_is_told_what_each_tool_and_parameter_means(tmp_path: Path, position: int) -> None:
+def test_tools_and_parameters_are_described(tmp_path: Path, position: int) -> None:
     function = build_tools(
         no_messages, Workspace.at(tmp_path), rooms=tmp_path, texts=[TextFolder(tmp_path)]
     )[position]

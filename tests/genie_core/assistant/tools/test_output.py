@@ -16,7 +16,7 @@ def test_short_output_is_shown_whole() -> None:
     assert clipped(whole) == f"Output:\n```\n{whole.decode()}\n```"
 
 
-def test_of_long_output_the_beginning_and_the_end_are_kept() -> None:
+def test_long_output_keeps_both_ends() -> None:
     lines = "".join(f"line {n}\n" for n in range(1_000)).encode()
     for step in (1, 7, 64, len(lines)):
         said = clipped(*(lines[at : at + step] for at in range(0, len(lines), step))).splitlines()

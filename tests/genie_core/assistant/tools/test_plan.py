@@ -36,7 +36,7 @@ async def test_odd_numbers_and_long_steps_do_no_harm() -> None:
     assert only == f"▸ {'x' * LONGEST_STEP}"
 
 
-async def test_a_plan_without_steps_or_with_too_many_is_refused() -> None:
+async def test_no_or_excess_steps_are_refused() -> None:
     for steps in ([], [" "], ["x"] * (MOST_STEPS + 1)):
         said, marks = await shown(steps)
         assert "1 to 12 steps" in said

@@ -80,7 +80,7 @@ async def run(address: str, name: str = "bob", **options: Any) -> None:
         await client.run()
 
 
-async def test_nothing_is_lost_or_doubled_however_often_the_connection_breaks() -> None:
+async def test_broken_connections_lose_nothing() -> None:
     sink = MemorySink()
     async with room_server(sink, limits=FAST) as server:
         proxy = Proxy(await server.listen(port=0))
@@ -106,7 +106,7 @@ async def test_nothing_is_lost_or_doubled_however_often_the_connection_breaks() 
     assert bob.seen.events == sink.events[: len(bob.seen.events)]
 
 
-async def test_of_a_long_history_comes_no_more_than_there_is_space_for() -> None:
+async def test_history_is_bounded_by_space() -> None:
     sink, space = MemorySink(), asyncio.Event()
     async with (
         room_server(sink, limits=FAST) as server,
@@ -141,7 +141,7 @@ async def cut_often(proxy: Proxy, host: Guest, times: int) -> None:
         proxy.cut()
 
 
-async def test_an_engines_reports_survive_broken_connections_in_order() -> None:
+async def test_reports_keep_order_when_cut() -> None:
     sink = MemorySink()
     async with room_server(sink, limits=FAST) as server:
         proxy = Proxy(await server.listen(port=0))
@@ -165,7 +165,7 @@ async def test_an_engines_reports_survive_broken_connections_in_order() -> None:
     assert sum(isinstance(e.body, DecisionMade) for e in sink.events) == 30
 
 
-async def test_what_is_typed_while_the_host_is_away_is_sent_once_on_return() -> None:
+async def test_offline_message_is_sent_on_return() -> None:
     sink = MemorySink()
     port = free_port()
     async with room_server(sink) as server:
@@ -185,7 +185,7 @@ async def test_what_is_typed_while_the_host_is_away_is_sent_once_on_return() -> 
     assert sum(isinstance(event.body, MessagePosted) for event in sink.events) == 1
 
 
-async def test_a_first_attempt_that_fails_is_an_error_unless_patient() -> None:
+async def test_impatient_first_failure_is_error() -> None:
     port = free_port()
     with pytest.raises(Unreachable, match=f"127.0.0.1:{port}: nothing listens there"):
         await run(f"127.0.0.1:{port}", patient=False)
@@ -198,7 +198,7 @@ async def test_a_first_attempt_that_fails_is_an_error_unless_patient() -> None:
             await bob.seen.online()
 
 
-async def test_something_that_is_no_room_is_said_to_be_none() -> None:
+async def test_non_room_is_reported() -> None:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
@@ -216,7 +216,7 @@ async def test_something_that_is_no_room_is_said_to_be_none() -> None:
                 await run(f"127.0.0.1:{port}", patient=False)
 
 
-async def test_a_room_beyond_this_machine_is_refused_before_any_attempt() -> None:
+async def test_remote_room_is_refused_early() -> None:
     with pytest.raises(NotLoopback, match=r"192\.0\.2\.1:7654"):
         await run("192.0.2.1")
 
@@ -237,7 +237,7 @@ async def test_a_refusal_ends_the_attempts(name: str, options: dict[str, str], c
         assert refusal.value.code == code
 
 
-async def test_turned_away_for_now_is_an_error_for_the_impatient() -> None:
+async def test_temporary_refusal_is_error() -> None:
     async with room_server(limits=Limits(joins=1)) as server:
         address = str(await server.listen(port=0))
         async with participant(ws_connector(address), "alice") as alice:
@@ -246,7 +246,7 @@ async def test_turned_away_for_now_is_an_error_for_the_impatient() -> None:
                 await run(address, patient=False)
 
 
-async def test_a_terminal_that_comes_in_again_replaces_its_old_connection() -> None:
+async def test_returning_terminal_replaces_old() -> None:
     identity = Identity.generate()
     async with room_server() as server:
         address = str(await server.listen(port=0))
@@ -262,7 +262,7 @@ async def test_a_terminal_that_comes_in_again_replaces_its_old_connection() -> N
                 await second.seen.until(lambda r: r.texts == ["it is still me"])
 
 
-async def test_a_name_is_its_owners_and_another_key_cannot_have_it() -> None:
+async def test_other_key_cannot_take_name() -> None:
     async with room_server() as server:
         address = str(await server.listen(port=0))
         async with participant(ws_connector(address), "bob") as bob:
@@ -289,7 +289,7 @@ async def test_saying_goodbye_sends_what_is_left_first() -> None:
     assert any(isinstance(body, MessagePosted) for body in bodies)
 
 
-async def test_a_member_waits_for_the_room_while_another_one_has_its_port() -> None:
+async def test_member_waits_while_port_is_taken() -> None:
     sink, port = MemorySink(), free_port()
     backoff = Backoff(0.01, 0.05)
     async with participant(ws_connector(f"127.0.0.1:{port}"), "bob", backoff=backoff) as bob:
@@ -307,7 +307,7 @@ async def test_a_member_waits_for_the_room_while_another_one_has_its_port() -> N
             await bob.seen.until(lambda r: r.links[-1].state is ConnectionState.ONLINE)
 
 
-async def test_a_process_that_does_not_host_the_room_now_is_passed_over_at_once() -> None:
+async def test_standby_process_is_skipped() -> None:
     standby, host, hellos = Address("192.0.2.1", 1), Address("192.0.2.2", 1), list[str]()
     hosts = {standby: ScriptedRoom(), host: ScriptedRoom()}
 
@@ -328,7 +328,7 @@ async def test_a_process_that_does_not_host_the_room_now_is_passed_over_at_once(
     assert not retries(bob.seen)
 
 
-async def test_goodbye_without_a_connection_ends_at_once() -> None:
+async def test_goodbye_offline_ends() -> None:
     joining = participant(
         ws_connector(f"127.0.0.1:{free_port()}"), "bob", backoff=Backoff(60.0, 60.0)
     )
@@ -351,7 +351,7 @@ async def test_a_text_that_is_too_long_is_refused_here() -> None:
             assert bob.client.messages.pending == ()
 
 
-async def test_a_message_that_the_room_refuses_is_given_back_with_the_reason() -> None:
+async def test_refused_message_is_returned() -> None:
     async with room_server() as server:
         address = str(await server.listen(port=0))
         async with participant(ws_connector(address), "bob") as bob:
@@ -376,7 +376,7 @@ async def test_fast_typing_is_slowed_down_and_not_lost() -> None:
             assert bob.seen.notices == []
 
 
-async def test_a_host_with_a_shorter_log_tells_where_the_logs_may_have_parted() -> None:
+async def test_shorter_log_reports_fork_points() -> None:
     sink = MemorySink()
     async with room_server(sink) as server:
         address = str(await server.listen(port=0))
@@ -434,7 +434,7 @@ def said(seq: int, id_: str) -> Event:
     return Event(seq, 0.0, "bob", MessagePosted(id_, "hello"))
 
 
-async def test_a_host_that_lost_its_end_and_wrote_on_does_not_replace_history() -> None:
+async def test_rewritten_log_replaces_no_history() -> None:
     sink, port = MemorySink(), free_port()
     async with room_server(sink) as server:
         await server.listen(port=port)
@@ -460,7 +460,7 @@ async def test_a_host_that_lost_its_end_and_wrote_on_does_not_replace_history() 
                     await run(f"127.0.0.1:{port}", **again_with)
 
 
-async def test_the_same_log_is_recognised_after_a_restart() -> None:
+async def test_same_log_is_known_after_restart() -> None:
     sink = MemorySink()
     me = Identity.generate()
     async with room_server(sink) as server:
@@ -475,7 +475,7 @@ async def test_the_same_log_is_recognised_after_a_restart() -> None:
             assert bob.seen.events[0].seq == len(past) + 1
 
 
-async def test_who_reconnects_says_nothing_to_a_host_whom_they_do_not_accept() -> None:
+async def test_unaccepted_host_learns_nothing() -> None:
     room = ScriptedRoom("right", "wrong", "right")
     welcome = Welcome("r", "t", "bob", "guest", "hana", 0, Limits())
 
@@ -505,7 +505,7 @@ async def test_who_reconnects_says_nothing_to_a_host_whom_they_do_not_accept() -
                 await bob.seen.until(lambda r: r.links[-1].state is not ConnectionState.ONLINE)
 
 
-async def test_nothing_is_sent_again_before_it_is_known_what_has_arrived() -> None:
+async def test_resend_waits_for_arrivals() -> None:
     room = ScriptedRoom()
     async with participant(room.connector, "bob") as bob:
         end, _ = await room.let_in(0)
@@ -532,7 +532,7 @@ async def test_nothing_is_sent_again_before_it_is_known_what_has_arrived() -> No
         (b"garbage", "no frame"),
     ],
 )
-async def test_what_cannot_be_understood_ends_it_with_the_reason(last: bytes, why: str) -> None:
+async def test_invalid_frame_ends_with_reason(last: bytes, why: str) -> None:
     welcome = encode(Welcome("r", "t", "bob", "guest", "hana", 0, Limits()))
 
     async def host(ws: ServerConnection) -> None:
@@ -549,7 +549,7 @@ async def test_what_cannot_be_understood_ends_it_with_the_reason(last: bytes, wh
             await run(f"127.0.0.1:{port}")
 
 
-async def test_a_flood_of_notices_becomes_a_few_and_the_last_one_comes() -> None:
+async def test_notice_flood_is_thinned() -> None:
     room = ScriptedRoom()
     async with participant(room.connector, "bob") as bob:
         end, _ = await room.let_in(0)
@@ -567,7 +567,7 @@ async def test_a_flood_of_notices_becomes_a_few_and_the_last_one_comes() -> None
     assert max(len(text) for _, text in bob.seen.notices) < 400
 
 
-async def test_trouble_is_told_when_it_changes_and_after_coming_back() -> None:
+async def test_changed_trouble_is_reported() -> None:
     room = ScriptedRoom()
     async with participant(room.connector, "bob") as bob:
         end, _ = await room.let_in(0)
@@ -593,7 +593,7 @@ async def test_quiet_message_needs_host_program() -> None:
         assert bob.client.messages.pending == ()
 
 
-async def test_a_suspend_is_announced_once_and_messages_are_kept_until_the_room_is_back() -> None:
+async def test_suspend_is_announced_once() -> None:
     room = ScriptedRoom()
     async with participant(room.connector, "bob") as bob:
         end, hello = await room.let_in(0)
@@ -615,7 +615,7 @@ async def test_a_suspend_is_announced_once_and_messages_are_kept_until_the_room_
         assert sum(link.closing_in is not None for link in bob.seen.links) == 1
 
 
-async def test_each_event_is_delivered_once_and_a_gap_ends_the_connection() -> None:
+async def test_event_gap_ends_connection() -> None:
     room = ScriptedRoom()
     async with participant(room.connector, "bob") as bob:
         end, _ = await room.let_in(0)
@@ -646,7 +646,7 @@ async def hana_and_bob(**options: Any) -> AsyncIterator[tuple[str, Guest, Guest]
             yield address, hana, bob
 
 
-async def test_whoever_is_put_out_hears_why_and_may_come_again() -> None:
+async def test_kicked_member_may_return() -> None:
     async with hana_and_bob() as (address, hana, bob):
         await bob.seen.online()
         assert hana.client.queue.ask(Moderate("kick", "Bob", reason="lunch is over"))
@@ -663,7 +663,7 @@ async def test_whoever_is_put_out_hears_why_and_may_come_again() -> None:
             await again.seen.online()
 
 
-async def test_whoever_is_banned_stays_out_under_any_name_until_pardoned() -> None:
+async def test_banned_key_stays_out_until_pardon() -> None:
     async with hana_and_bob() as (address, hana, bob):
         await bob.seen.online()
         hana.client.queue.ask(Moderate("ban", "bob"))
@@ -683,7 +683,7 @@ async def test_whoever_is_banned_stays_out_under_any_name_until_pardoned() -> No
             await again.seen.online()
 
 
-async def test_whoever_is_muted_gets_their_messages_back_with_the_reason() -> None:
+async def test_muted_member_gets_message_back() -> None:
     async with hana_and_bob() as (_, hana, bob):
         await bob.seen.online()
         hana.client.queue.ask(Moderate("mute", "bob"))
@@ -745,7 +745,7 @@ async def test_a_stranger_waits_for_the_hosts_word() -> None:
 # -- what an earlier host recorded
 
 
-async def test_two_who_bring_the_same_past_bring_it_once() -> None:
+async def test_shared_past_is_recovered_once() -> None:
     people = {name: Identity.generate() for name in ("hana", "bob", "alice", "carol")}
     sink = MemorySink()
     async with room_server(sink, key=people["hana"].key, limits=FAST) as server:
@@ -797,7 +797,7 @@ def recovered(events: Sequence[Event]) -> list[Event]:
     return [event.body.event for event in events if isinstance(event.body, RecoveredEvent)]
 
 
-async def test_a_host_that_lets_in_and_cuts_off_again_and_again_is_tried_ever_more_slowly() -> None:
+async def test_rejecting_host_slows_retries() -> None:
     room = ScriptedRoom()
     async with participant(room.connector, "bob", backoff=Backoff(0.001, 1.0)) as bob:
         for turn in range(6):
@@ -811,7 +811,7 @@ async def test_a_host_that_lets_in_and_cuts_off_again_and_again_is_tried_ever_mo
         assert "the host left out events: 2 came after 0" in retries(bob.seen)[-1].detail
 
 
-async def test_after_a_connection_that_lasted_the_next_attempt_comes_quickly_again() -> None:
+async def test_steady_connection_resets_backoff() -> None:
     room = ScriptedRoom()
     async with participant(room.connector, "bob", backoff=Backoff(0.001, 1.0)) as bob:
         for turn in range(8):
@@ -825,7 +825,7 @@ async def test_after_a_connection_that_lasted_the_next_attempt_comes_quickly_aga
         assert (retries(bob.seen)[-1].retry_in or 0.0) <= 0.001
 
 
-async def test_a_host_whose_log_contradicts_itself_is_told_apart_from_a_fault_and_left() -> None:
+async def test_contradicting_host_is_left() -> None:
     room = ScriptedRoom()
 
     recorder = Recorder()

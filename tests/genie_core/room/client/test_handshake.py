@@ -68,7 +68,7 @@ async def outcome(meeting: asyncio.Task[Welcome | FrameRefused]) -> Welcome | Fr
         return await meeting
 
 
-async def test_an_invite_says_which_room_it_is_for_until_the_room_is_known() -> None:
+async def test_invite_names_unknown_room() -> None:
     for room, digest in (("", "abc"), ("room-1", "")):
         visit = Visit(room=room, digest="abc")
         meeting = visit.begin()
@@ -143,7 +143,7 @@ async def test_another_room_gets_no_signature() -> None:
         await visit.hear()
 
 
-async def test_a_room_of_which_there_is_a_copy_is_recognised_before_anything_is_signed() -> None:
+async def test_known_room_is_recognised_unsigned() -> None:
     asked: list[int] = []
 
     def recognises(room: str) -> bool:
@@ -188,14 +188,14 @@ async def met(*, by: Identity, channel: str = "", nonce: str = "") -> tuple[str,
     return seen[0]
 
 
-async def test_a_host_proves_its_key_over_this_very_connection() -> None:
+async def test_host_proof_binds_to_connection() -> None:
     assert await met(by=HOST) == ("", HOST.key)
     assert await met(by=Identity.generate()) == ("", "")
     assert await met(by=HOST, channel="another") == ("", "")
     assert await met(by=HOST, nonce="an old one") == ("", "")
 
 
-async def test_the_hosts_word_may_take_its_time_and_nothing_else_may(
+async def test_only_hosts_decision_may_be_slow(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("genie_core.room.client.handshake.WELCOME_TIMEOUT", 0.05)
@@ -215,7 +215,7 @@ async def test_the_hosts_word_may_take_its_time_and_nothing_else_may(
     assert await outcome(meeting) == WELCOME
 
 
-async def test_logs_that_parted_come_with_the_points_where_they_may_have() -> None:
+async def test_diverged_logs_carry_fork_points() -> None:
     visit = Visit()
     meeting = visit.begin(9, 1)
     points = ForkPoints(((7, 1), (3, 2)))
@@ -245,7 +245,7 @@ async def test_what_is_no_answer_ends_the_visit(frames: list[ServerFrame], last:
     assert len(visit.held) <= 1
 
 
-async def test_whoever_hangs_up_at_once_may_have_said_why() -> None:
+async def test_hangup_keeps_refusal() -> None:
     visit = Visit()
     refusal = FrameRefused("suspended", "the room is closed", final=True)
     await visit.answer(refusal)
@@ -258,7 +258,7 @@ async def test_whoever_hangs_up_at_once_may_have_said_why() -> None:
     [({"room": "other"}, "wrong_room"), ({"name": "carol"}, "name_taken")],
 )
 @pytest.mark.parametrize("room", ["r", ""])
-async def test_a_welcome_is_for_who_came_and_to_the_room_that_was_signed(
+async def test_welcome_must_match_name_and_room(
     change: dict[str, Any], code: str, room: str
 ) -> None:
     visit = Visit(room=room)

@@ -6,7 +6,7 @@ from genie_core.room.client.model import Severity
 from genie_core.room.client.receiver import BURST, NOTICE_CHARS, Notices
 
 
-async def test_a_few_come_at_once_and_of_many_the_last_comes_later() -> None:
+async def test_burst_passes_and_last_comes_later() -> None:
     shown: list[str] = []
     later = asyncio.Event()
 

@@ -70,7 +70,7 @@ def said(seq: int, by: str, id_: str) -> Event:
     return Event(seq, 3.0, by, MessagePosted(id_, "hello"))
 
 
-def test_events_come_once_and_in_order_and_tell_when_all_are_there() -> None:
+def test_events_arrive_once_in_order() -> None:
     ben = Ben()
     ben.enter(head=2)
     assert not ben.receiver.is_caught_up
@@ -103,7 +103,7 @@ def test_only_the_own_word_is_struck_off() -> None:
     assert [unsent.id for unsent in ben.queue.pending] == ["two"]
 
 
-async def test_what_the_room_does_not_take_is_given_back() -> None:
+async def test_refused_message_is_returned() -> None:
     ben = Ben()
     ben.enter()
     ben.say("one", "x" * 100)
@@ -112,7 +112,7 @@ async def test_what_the_room_does_not_take_is_given_back() -> None:
     assert ben.seen.rejected == [("x" * 100, "you are muted")]
 
 
-async def test_what_is_too_large_for_the_room_is_given_back_and_told() -> None:
+async def test_oversized_message_is_returned() -> None:
     ben = Ben()
     ben.enter()
     small = Limits(text_chars=10)
@@ -146,7 +146,7 @@ async def test_a_refusal_about_a_file_is_the_files() -> None:
         (FrameRefused("slow", "you are slow"), True, False),
     ],
 )
-def test_only_a_room_that_may_come_back_is_waited_for(
+def test_only_returning_room_is_awaited(
     refused: FrameRefused, in_before: bool, raised: bool
 ) -> None:
     ben = Ben()
@@ -162,7 +162,7 @@ def test_only_a_room_that_may_come_back_is_waited_for(
     assert ben.receiver.suspended == ""
 
 
-async def test_trouble_is_told_when_it_changes_and_again_on_the_next_connection() -> None:
+async def test_trouble_repeats_on_reconnect() -> None:
     ben = Ben()
     ben.enter()
     for text in ("disk full", "disk full", "", "disk full"):
@@ -176,7 +176,7 @@ async def test_trouble_is_told_when_it_changes_and_again_on_the_next_connection(
 
 
 @pytest.mark.parametrize(("within", "seconds"), [(-1.0, 0.0), (5.0, 5.0), (1e9, LONGEST_GRACE)])
-def test_a_suspend_is_announced_once_and_keeps_messages_here(within: float, seconds: float) -> None:
+def test_suspend_keeps_messages(within: float, seconds: float) -> None:
     ben = Ben()
     ben.enter()
     ben.say("one")
@@ -187,7 +187,7 @@ def test_a_suspend_is_announced_once_and_keeps_messages_here(within: float, seco
     assert ben.queue.settled  # for they can't be sent any more
 
 
-def test_what_belongs_to_the_door_ends_the_connection() -> None:
+def test_handshake_frame_ends_connection() -> None:
     ben = Ben()
     ben.enter()
     again = Welcome("r", "Room", "ben", "member", "ann", 0, Limits())

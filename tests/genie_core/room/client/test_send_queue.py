@@ -60,7 +60,7 @@ def ids(frames: list[ClientFrame]) -> list[str]:
     return [frame.id for frame in frames if isinstance(frame, PostMessage | Publish)]
 
 
-def test_a_message_stays_until_it_is_acknowledged() -> None:
+def test_message_stays_until_acknowledged() -> None:
     queue = filled(1)
     assert queue.take(0.0) == [PostMessage("0", "hello")]
     assert queue.take(1.0) == []
@@ -74,7 +74,7 @@ def test_a_message_stays_until_it_is_acknowledged() -> None:
     assert not queue.acknowledge(Event(1, 0.0, "me", MessagePosted("0", "hello")))
 
 
-def test_messages_are_paced_below_the_rooms_limit() -> None:
+def test_messages_are_paced_below_limit() -> None:
     queue = filled(20, Limits(burst=10, per_second=5.0))
     assert ids(queue.take(0.0)) == [str(n) for n in range(8)]
     wait = queue.due(0.0)
@@ -83,7 +83,7 @@ def test_messages_are_paced_below_the_rooms_limit() -> None:
     assert ids(queue.take(10.0)) == [str(n) for n in range(9, 17)]
 
 
-def test_what_is_refused_for_now_comes_again_in_order() -> None:
+def test_refused_for_now_is_resent_in_order() -> None:
     queue = filled(2)
     queue.take(0.0)
     assert queue.refuse(FrameRefused("too_fast", "slow down", "1"), 0.0) is None
@@ -95,7 +95,7 @@ def test_what_is_refused_for_now_comes_again_in_order() -> None:
     assert ids(queue.take(PAUSE)) == ["0", "1"]
 
 
-def test_several_messages_that_were_too_much_keep_their_order() -> None:
+def test_several_refused_keep_order() -> None:
     queue = filled(5)
     assert ids(queue.take(0.0)) == ["0", "1", "2", "3", "4"]
     queue.send(unsent(5))
@@ -104,7 +104,7 @@ def test_several_messages_that_were_too_much_keep_their_order() -> None:
     assert ids(queue.take(60.0)) == ["2", "3", "4", "5"]
 
 
-def test_messages_wait_for_the_room_to_come_back_when_it_is_being_suspended() -> None:
+def test_suspend_holds_messages_until_back() -> None:
     queue = filled(2)
     report = AnswerPosted(1, "done")
     queue.publish("r1", report)
@@ -117,7 +117,7 @@ def test_messages_wait_for_the_room_to_come_back_when_it_is_being_suspended() ->
     assert len(queue.take(10)) == 3
 
 
-def test_what_waits_for_the_room_to_come_back_is_not_waited_for() -> None:
+def test_held_messages_delay_no_settling() -> None:
     queue = filled(2)
     report = AnswerPosted(1, "done")
     queue.publish("r1", report)
@@ -127,7 +127,7 @@ def test_what_waits_for_the_room_to_come_back_is_not_waited_for() -> None:
     assert (before, queue.settled) == (False, True)
 
 
-def test_no_more_is_under_way_than_entries_of_an_author_that_a_room_remembers() -> None:
+def test_in_flight_is_bounded() -> None:
     changes: list[None] = []
     queue = SendQueue(lambda: changes.append(None), Limits(burst=100_000, per_second=1e6))
     queue.online = True
@@ -159,7 +159,7 @@ def test_what_is_refused_for_good_is_given_back() -> None:
     assert queue.refuse(FrameRefused("too_long", "?", "unknown"), 0.0) is None
 
 
-def test_a_report_is_acknowledged_by_an_event_like_it() -> None:
+def test_matching_event_confirms_report() -> None:
     queue = online()
     queue.publish("1", ApprovalRequested(7, "a", "system", "tool", {"x": (1, 2)}))
     queue.publish("2", AnswerPosted(7, "done"))
@@ -172,7 +172,7 @@ def test_a_report_is_acknowledged_by_an_event_like_it() -> None:
     assert queue.settled
 
 
-def test_reports_after_one_that_has_to_wait_are_kept_too() -> None:
+def test_reports_behind_refused_are_kept() -> None:
     queue = online()
     queue.publish("1", DecisionMade(7, "delegate", query="q"))
     queue.publish("2", AnswerPosted(7, "done"))
@@ -182,7 +182,7 @@ def test_reports_after_one_that_has_to_wait_are_kept_too() -> None:
     assert ids(queue.take(PAUSE)) == ["1", "2"]
 
 
-def test_what_the_room_would_not_take_is_an_error_at_once() -> None:
+def test_oversized_report_raises() -> None:
     queue = online(Limits(text_chars=10, frame_bytes=5000))
     with pytest.raises(FrameError):
         queue.publish("1", AnswerPosted(1, "x" * 5000))
@@ -196,7 +196,7 @@ def test_unsent_messages_are_limited() -> None:
     assert len(queue.pending) == MAX_UNSENT
 
 
-def test_signals_are_merged_paced_and_forgotten_without_a_connection() -> None:
+def test_signals_are_merged_and_paced() -> None:
     queue = online()
     for _ in range(3):
         queue.typing()
@@ -216,7 +216,7 @@ def test_signals_are_merged_paced_and_forgotten_without_a_connection() -> None:
     assert queue.due(99.0) is None
 
 
-def test_a_message_takes_the_sign_of_typing_with_it() -> None:
+def test_message_clears_typing() -> None:
     queue = online()
     queue.typing()
     assert queue.take(10.0) == [Typing()]
@@ -239,7 +239,7 @@ def test_only_the_latest_label_counts() -> None:
     st.lists(st.sampled_from(["say", "send", "receive", "cut", "wait", "restart"]), max_size=60),
     st.integers(1, 5),
 )
-def test_against_a_room_nothing_is_lost_doubled_or_reordered(steps: list[str], burst: int) -> None:
+def test_cuts_lose_and_reorder_nothing(steps: list[str], burst: int) -> None:
     """An queue and a room that talk over a connection which is cut at any moment."""
     world = World(Limits(burst=burst, per_second=1.0))
     for step in [*steps, *["wait", "send", "receive", "cut"] * 40]:
@@ -305,7 +305,7 @@ class World:
         self.queue.connected(self.limits)
 
 
-def test_of_what_agents_are_at_only_the_latest_and_the_notes_are_sent() -> None:
+def test_only_latest_progress_is_sent() -> None:
     queue, signals = online(), Signals(8)
     notes = ("note", "cut"), ("note", "no server"), ("note", "cut")
     for what, detail in (*notes, ("asking", ""), ("thinking", ""), ("calling", "look")):
@@ -322,7 +322,7 @@ def test_of_what_agents_are_at_only_the_latest_and_the_notes_are_sent() -> None:
     assert queue.take(9.0) == []
 
 
-def test_what_an_engine_did_is_unrecorded_until_the_log_shows_it() -> None:
+def test_report_is_pending_until_logged() -> None:
     queue = online()
     decided, end = DecisionMade(3, "delegate", "asked", "q", None, 0.5), RunCancelled(3, "ann left")
     queue.publish("one", decided)
@@ -335,7 +335,7 @@ def test_what_an_engine_did_is_unrecorded_until_the_log_shows_it() -> None:
     assert list(queue.reports) == [PendingReport("two", end)]
 
 
-def test_what_a_smaller_room_can_not_take_is_given_up_and_holds_nothing_up() -> None:
+def test_oversized_for_room_is_dropped() -> None:
     """Else the connection would break at it, each time that there is one."""
     queue = online()
     queue.send(unsent(1, "x" * 2_000))
@@ -356,7 +356,7 @@ def test_what_a_smaller_room_can_not_take_is_given_up_and_holds_nothing_up() -> 
     assert queue.connected(small) == ([], [])
 
 
-def test_the_end_of_a_run_loses_only_a_text_that_is_too_large_for_another_host() -> None:
+def test_run_end_drops_only_large_text() -> None:
     queue = online()
     ends: list[RunBody] = [
         RunFailed(3, "agent", "cut off", text="y" * 40_000),
@@ -381,7 +381,7 @@ def test_quotes_count_as_well() -> None:
     assert [each.id for each in lost] == ["1"]
 
 
-def test_what_is_kept_may_be_larger_than_what_a_room_takes_of_which_nothing_is_known() -> None:
+def test_unknown_room_keeps_large_reports() -> None:
     queue = online()
     long = PendingReport("one", AnswerPosted(3, "y" * 1_000_000, "ann", 1.0))
     queue.restore_reports([long])
@@ -390,7 +390,7 @@ def test_what_is_kept_may_be_larger_than_what_a_room_takes_of_which_nothing_is_k
 
 
 @pytest.mark.parametrize("end", [AnswerPosted(3, "a", "ann", 1.0), RunCancelled(3, "stopped")])
-def test_what_an_agent_was_at_is_told_before_its_end(end: RunBody) -> None:
+def test_progress_precedes_run_end(end: RunBody) -> None:
     """Afterwards the room passes it on no more."""
     queue = online()
     queue.connected(Limits())
@@ -404,7 +404,7 @@ def test_what_an_agent_was_at_is_told_before_its_end(end: RunBody) -> None:
     assert queue.take(1.0) == [ReportProgress(4, "main", "note", "of another run")]
 
 
-def test_what_was_put_back_is_not_given_up_however_late_it_is_refused() -> None:
+def test_late_refusal_keeps_requeued_report() -> None:
     queue = online()
     queue.connected(Limits())
     queue.publish("a", ApprovalRequested(3, "x", "main", "write", {}, ""))
@@ -419,7 +419,7 @@ def test_what_was_put_back_is_not_given_up_however_late_it_is_refused() -> None:
     assert queue.refuse(late, 4.0) is not None  # this time it went after what it builds on
 
 
-def test_an_event_from_before_a_step_does_not_record_it() -> None:
+def test_earlier_event_confirms_nothing() -> None:
     queue = online()
     end = RunCancelled(3, "ann left")
     queue.publish("a", end, since=8)
@@ -443,7 +443,7 @@ def texts(queue: SendQueue) -> list[str]:
     return [frame.text for frame in queue.take(0.0) if isinstance(frame, PostMessage)]
 
 
-def test_no_message_overtakes_one_that_waits_for_its_files() -> None:
+def test_file_wait_keeps_message_order() -> None:
     sent: set[str] = set()
     queue = waiting(sent)
     messages = [message("1", "a", "b"), message("2"), message("3", "c"), message("4")]
@@ -465,7 +465,7 @@ def test_restored_messages_wait_for_a_release() -> None:
     assert texts(queue) == ["1"]
 
 
-def test_a_file_can_be_left_out_of_waiting_messages() -> None:
+def test_file_can_be_left_out() -> None:
     queue = waiting(set(), message("1", "a"), message("2"))
     assert not queue.leave_out("b")
     assert queue.leave_out("a")
@@ -473,20 +473,20 @@ def test_a_file_can_be_left_out_of_waiting_messages() -> None:
     assert queue.pending == (message("1"), message("2"))
 
 
-def test_a_message_that_is_too_long_does_not_block_the_others() -> None:
+def test_overlong_message_blocks_no_other() -> None:
     queue = waiting(set(), message("1"), message("long"), message("2"))
     queue.connected(Limits(text_chars=3))
     assert queue.release() == [message("long")]
     assert texts(queue) == ["1", "2"]
 
 
-def test_a_waiting_message_is_acknowledged_if_the_log_has_it() -> None:
+def test_log_acknowledges_waiting_message() -> None:
     queue = waiting(set(), message("1", "a"), message("2"))
     assert queue.acknowledge(Event(3, 0.0, "ann", MessagePosted("1", "1")))
     assert queue.pending == (message("2"),)
 
 
-def test_signals_are_dropped_without_a_connection() -> None:
+def test_offline_signals_are_dropped() -> None:
     queue = SendQueue()
     queue.typing()
     queue.delta(1, "hi")

@@ -68,13 +68,13 @@ def test_sharing_is_on_or_off() -> None:
         read_switch("")
 
 
-def test_a_backlog_is_answered_in_one_of_three_ways() -> None:
+def test_backlog_has_three_answers() -> None:
     assert read_backlog("Latest") == "latest"
     with pytest.raises(InvalidArguments):
         read_backlog("some")
 
 
-def test_a_name_may_have_an_at_sign_or_be_left_out() -> None:
+def test_name_may_have_at_sign_or_be_empty() -> None:
     assert read_name("@bob") == "bob"
     assert read_optional_name("") == ""
     assert read_optional_name("bob") == "bob"
@@ -103,7 +103,7 @@ def test_attach_keeps_the_text_as_it_was_typed() -> None:
         read_paths("")
 
 
-def test_names_of_files_may_have_spaces_and_quotes() -> None:
+def test_file_name_may_have_spaces() -> None:
     assert read_phrase("my file.pdf") == "my file.pdf"
     assert read_phrase("'my file.pdf'") == "my file.pdf"
     assert read_phrase("bob's.pdf") == "bob's.pdf"

@@ -87,7 +87,7 @@ def test_a_path_is_not_sent_silently() -> None:
     assert "type //" in line.text
 
 
-def test_a_command_with_an_argument_it_does_not_take_is_a_mistake() -> None:
+def test_unexpected_argument_is_invalid() -> None:
     assert isinstance(parse_line("/quit smoking"), InvalidLine)
 
 
@@ -108,7 +108,7 @@ def test_lines_take_numbers_of_messages(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["/reply yes", "/edit 12", "/delete", "/react 7", "/retry x"])
-def test_lines_without_number_or_text_are_invalid(text: str) -> None:
+def test_line_without_number_is_invalid(text: str) -> None:
     assert isinstance(parse_line(text, Surface.LINES), InvalidLine)
 
 

@@ -96,7 +96,7 @@ async def test_a_room_is_found_updated_and_gone_again() -> None:
     assert not browser.available
 
 
-async def test_a_room_that_was_there_before_is_found_by_asking() -> None:
+async def test_existing_room_is_found_by_asking() -> None:
     async with Announcer(announcement(), interfaces=LOOPBACK) as announcer:
         assert await announcer.settle()
         async with Browser(interfaces=LOOPBACK) as browser:
@@ -106,7 +106,7 @@ async def test_a_room_that_was_there_before_is_found_by_asking() -> None:
             assert await browser.find("no such room", 0.1) == []
 
 
-async def test_hosts_of_one_room_are_told_apart_and_the_latest_comes_first() -> None:
+async def test_hosts_of_room_list_latest_first() -> None:
     old, new = announcement("old", at=1.0), announcement("new", by=Identity.generate(), at=2.0)
     async with (
         browsing() as (browser, watcher),
@@ -120,7 +120,7 @@ async def test_hosts_of_one_room_are_told_apart_and_the_latest_comes_first() -> 
         ]
 
 
-async def test_without_multicast_nothing_fails_and_one_line_says_so(
+async def test_no_multicast_logs_one_line(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     for absent in (
@@ -145,7 +145,7 @@ async def test_what_is_not_signed_is_not_announced() -> None:
         assert not await announcer.settle()
 
 
-async def test_nothing_but_what_is_public_goes_over_the_wire(tmp_path: Path) -> None:
+async def test_only_public_data_is_broadcast(tmp_path: Path) -> None:
     owner = load_identity(tmp_path / "hana.key")
     pem = (tmp_path / "hana.key").read_bytes().splitlines()
     own = f"public-{os.getpid()}"  # others may announce rooms meanwhile
@@ -229,7 +229,7 @@ def _records(full: str, text: bytes) -> list[DNSRecord]:
     ]
 
 
-async def test_a_flood_of_rooms_is_bounded_and_drives_no_preferred_one_out(
+async def test_room_flood_keeps_preferred_room(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # Whoever looks for rooms in another test meanwhile has still space for theirs.
@@ -248,7 +248,7 @@ async def test_a_flood_of_rooms_is_bounded_and_drives_no_preferred_one_out(
             assert len(browser.rooms) <= most
 
 
-async def test_names_without_rooms_hide_no_room_and_few_of_them_are_asked_for(
+async def test_empty_names_hide_no_room(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(discovery, "MAX_ROOMS", most := 4)
@@ -296,7 +296,7 @@ async def test_garbage_on_the_network_does_no_harm(caplog: pytest.LogCaptureFixt
     assert caplog.messages == []
 
 
-async def test_an_old_deed_or_a_copy_of_one_replaces_nothing() -> None:
+async def test_old_or_copied_record_is_ignored() -> None:
     now, before = announcement("now", at=2.0), announcement("before", at=1.0)
     marker = announcement("marker", room=f"marker-{os.getpid()}", by=Identity.generate())
     async with (
@@ -386,7 +386,7 @@ finally:
 """
 
 
-def test_a_network_that_comes_later_is_used_with_both_kinds_of_addresses() -> None:
+def test_late_network_uses_both_families() -> None:
     """Two network namespaces without anything but loopback, which are then joined by a cable."""
     unshare = ["unshare", "--user", "--map-root-user", "--net"]
     try:
@@ -423,7 +423,7 @@ asyncio.run(main())
 """
 
 
-async def test_a_host_that_is_killed_is_listed_no_longer_and_the_others_are(
+async def test_killed_host_is_unlisted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(discovery, "LIFETIME", 4)

@@ -11,7 +11,7 @@ def test_ipv4_comes_before_global_and_local_ipv6() -> None:
     assert select_hosts(found) == ("198.51.100.4", "192.168.1.9", "2a00:1450::5", "fd00::2")
 
 
-def test_what_leads_nowhere_from_elsewhere_is_left_out() -> None:
+def test_unroutable_addresses_are_left_out() -> None:
     useless = ["127.0.0.1", "::1", "169.254.3.4", "fe80::1", "fe80::1%eth0", "::", "224.0.0.1"]
     assert select_hosts([*useless, "::ffff:192.168.1.9", "", "host", "10.0.0.5"]) == ("10.0.0.5",)
 
@@ -22,7 +22,7 @@ def test_of_many_addresses_each_kind_keeps_one() -> None:
     assert chosen == (*many[: MOST - 2], "2a00:1450::5", "fd00::2")
 
 
-def test_an_address_that_is_named_twice_is_chosen_once() -> None:
+def test_duplicate_address_is_chosen_once() -> None:
     assert select_hosts(["10.0.0.5", "10.0.0.6", "10.0.0.5"]) == ("10.0.0.5", "10.0.0.6")
 
 

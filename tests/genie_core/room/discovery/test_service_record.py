@@ -27,20 +27,20 @@ def on_wire(announcement: Announcement) -> dict[bytes, bytes | None]:
     return {name.encode(): value for name, value in write_announcement(announcement).items()}
 
 
-def test_an_announcement_is_read_as_it_was_written() -> None:
+def test_written_announcement_is_read_back() -> None:
     written = Announcement(host_record(), "Garden – spring", 7654, continues="r0")
     read = read_announcement(on_wire(written), 7654, ["192.0.2.7"])
     assert read == msgspec.structs.replace(written, addresses=HERE)
 
 
-def test_the_deeds_addresses_come_before_those_of_the_record() -> None:
+def test_host_record_addresses_come_first() -> None:
     written = on_wire(Announcement(host_record(("198.51.100.1:99",)), "Garden", 7654))
     read = read_announcement(written, 7655, ["192.0.2.7", "2001:db8::9"])
     assert read is not None
     assert read.addresses == ("198.51.100.1:99", "192.0.2.7:7655", "[2001:db8::9]:7655")
 
 
-def test_addresses_that_name_no_single_machine_are_left_out() -> None:
+def test_vague_addresses_are_left_out() -> None:
     odd = ("[fe80::1]:7", "224.0.0.1:7", "[::]:7", "evil.example:7", "192.0.2.7:0", "x", "\x1b[2J")
     read = read_announcement(
         on_wire(Announcement(host_record(odd), "", 7)), 7, ["host", "ff02::fb", ""]
@@ -56,7 +56,7 @@ def test_the_number_of_addresses_is_bounded() -> None:
     assert len(read.addresses) == WAYS
 
 
-def test_every_value_fits_into_a_dns_string_also_at_the_limits() -> None:
+def test_values_fit_dns_strings() -> None:
     long = host_record(("a" * 64,) * 9, room="r" * 250, host="é" * 125)
     values = on_wire(Announcement(long, "🌿" * 200, 7654))
     assert all(len(name) + 1 + len(value or b"") <= 255 for name, value in values.items())
@@ -68,9 +68,7 @@ def test_every_value_fits_into_a_dns_string_also_at_the_limits() -> None:
 
 @pytest.mark.parametrize("name", [b"v", b"id", b"host", b"pin", b"key", b"at", b"sig", b"a0"])
 @pytest.mark.parametrize("value", [None, b"", b"\xff\xfe", b"nan", b"1e999", b"x" * 250])
-def test_what_is_not_as_its_owner_signed_it_is_no_announcement(
-    name: bytes, value: bytes | None
-) -> None:
+def test_altered_announcement_is_rejected(name: bytes, value: bytes | None) -> None:
     values = on_wire(Announcement(host_record(), "Garden", 7654))
     assert read_announcement(values, 7654) is not None
     assert read_announcement({**values, name: value}, 7654) is None

@@ -104,7 +104,7 @@ class Ann(FakeRoom):
         return PolicyResult(self.effect, "by this rule", "write")
 
 
-async def test_a_call_waits_for_the_person_and_the_first_answer_counts() -> None:
+async def test_first_answer_counts() -> None:
     ann = Ann()
     run = ann.run()
     approval = ann.ask(run)
@@ -122,7 +122,7 @@ async def test_a_call_waits_for_the_person_and_the_first_answer_counts() -> None
     ("effect", "auto", "how", "allowed"),
     [("allow", False, "rule", True), ("deny", True, "rule", False), ("ask", True, "auto", True)],
 )
-async def test_what_the_policy_or_auto_mode_answers_does_not_wait(
+async def test_policy_or_auto_answers_directly(
     effect: Literal["allow", "ask", "deny"], auto: bool, how: str, allowed: bool
 ) -> None:
     ann = Ann()
@@ -135,7 +135,7 @@ async def test_what_the_policy_or_auto_mode_answers_does_not_wait(
     assert (settled.outcome == "approved", settled.how) == (allowed, how)
 
 
-async def test_an_edit_allows_nothing_that_a_rule_denies() -> None:
+async def test_edit_cannot_pass_denying_rule() -> None:
     ann = Ann()
     run = ann.run()
     approval = ann.ask(run)
@@ -147,7 +147,7 @@ async def test_an_edit_allows_nothing_that_a_rule_denies() -> None:
     assert (settled.arguments, settled.how) == ({"path": "y"}, "edit")
 
 
-async def test_what_is_asked_while_leaving_is_parked_and_ends_the_run() -> None:
+async def test_call_while_leaving_is_parked() -> None:
     ann = Ann()
     first, second = ann.run(), ann.run()
     waiting = ann.ask(first)
@@ -157,7 +157,7 @@ async def test_what_is_asked_while_leaving_is_parked_and_ends_the_run() -> None:
     assert not ann.approvals.answer(waiting.id, Answer(allow=True))
 
 
-async def test_a_parked_call_is_answered_once_and_granted_once_if_it_is_allowed() -> None:
+async def test_parked_call_is_granted_once() -> None:
     ann = Ann()
     run = ann.run()
     ann.ask(run)
@@ -172,9 +172,7 @@ async def test_a_parked_call_is_answered_once_and_granted_once_if_it_is_allowed(
     assert (request.outcome, request.edited) == ("approved", {"path": "y"})
 
 
-async def test_a_parked_call_that_was_answered_is_not_answered_again_before_the_room_knows() -> (
-    None
-):
+async def test_unsent_parked_answer_is_final() -> None:
     """Who answered at an earlier visit, of which the room has yet to hear, has answered."""
     ann = Ann()
     run = ann.run()
@@ -189,7 +187,7 @@ async def test_a_parked_call_that_was_answered_is_not_answered_again_before_the_
     assert again.approvals.answer(request.id, Answer(allow=True))
 
 
-async def test_a_denial_that_stops_takes_back_the_one_time_grants_for_the_message() -> None:
+async def test_stop_revokes_one_time_grants() -> None:
     ann = Ann()
     run = ann.run()
     for path in ("x", "y"):
@@ -204,7 +202,7 @@ async def test_a_denial_that_stops_takes_back_the_one_time_grants_for_the_messag
     assert back.stopped == [first.message]
 
 
-async def test_a_guests_call_is_hidden_in_the_log_and_not_allowed_once_it_is_forgotten() -> None:
+async def test_forgotten_guest_call_stays_denied() -> None:
     ann = Ann()
     ann.add("bob", MemberJoined("guest"))
     run = ann.run("bob")
@@ -238,7 +236,7 @@ async def test_what_can_not_be_shown_is_denied() -> None:
     assert not ann.approvals.answer(approval.id, Answer(allow=True))
 
 
-async def test_a_call_too_large_to_be_shown_is_not_run_and_everybody_knows_why() -> None:
+async def test_oversized_call_is_not_run() -> None:
     ann = Ann()
     run = ann.run()
     approval = ann.ask(run, "x" * 300_000)
@@ -258,7 +256,7 @@ async def test_a_call_too_large_to_be_shown_is_not_run_and_everybody_knows_why()
     assert not ann.approvals.answer(approval.id, Answer(allow=True))
 
 
-async def test_a_call_that_the_room_does_not_take_now_is_not_run_and_the_owner_knows_why() -> None:
+async def test_unrecordable_call_is_not_run() -> None:
     class Full(Ann):
         def record(self, body: RunBody) -> None:
             raise TooManyUnsent(1)
@@ -269,7 +267,7 @@ async def test_a_call_that_the_room_does_not_take_now_is_not_run_and_the_owner_k
     assert ann.warnings[-1] == f"edit was not run: {UNRECORDED}"
 
 
-async def test_changes_too_large_to_be_recorded_allow_nothing() -> None:
+async def test_oversized_edit_allows_nothing() -> None:
     ann = Ann()
     run = ann.run()
     approval = ann.ask(run)
@@ -280,14 +278,14 @@ async def test_changes_too_large_to_be_recorded_allow_nothing() -> None:
     assert ann.approvals.answer(approval.id, Answer(allow=True))
 
 
-async def test_a_rule_that_denies_is_not_put_down_to_the_user() -> None:
+async def test_rule_denial_is_not_users() -> None:
     ann = Ann()
     approval = ann.ask(ann.run(), "secret")
     assert approval.answer is not None
     assert denial(approval.answer) == "This tool call was not run: secrets stay"
 
 
-async def test_nothing_is_left_of_an_engine_that_has_ended() -> None:
+async def test_ended_engine_leaves_nothing() -> None:
     ann = Ann()
     run = ann.run()
     granted, waiting = ann.ask(run), ann.ask(run, "y")
@@ -309,7 +307,7 @@ async def test_a_run_that_has_ended_leaves_no_request() -> None:
     assert ann.approvals.answer(left.id, Answer(allow=True))
 
 
-async def test_card_names_the_change_that_ended_a_grant() -> None:
+async def test_card_names_grant_ending_change() -> None:
     ann = Ann()
 
     def ask(description: str) -> Approval:

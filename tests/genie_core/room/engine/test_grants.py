@@ -55,7 +55,7 @@ async def test_nothing_is_granted_at_first(grants: Grants) -> None:
     assert answered(grants, "ann", 7, call(path="x")) is None
 
 
-async def test_a_grant_answers_one_tool_of_one_agent_for_one_person(grants: Grants) -> None:
+async def test_grant_covers_one_tool_and_person(grants: Grants) -> None:
     allow(grants, "ann", "rm")
     assert answered(grants, "ann", 7, call(path="anything"))
     assert answered(grants, "ben", 7, call()) is None
@@ -63,7 +63,7 @@ async def test_a_grant_answers_one_tool_of_one_agent_for_one_person(grants: Gran
     assert answered(grants, "ann", 7, call(agent="search:1a2b3c4d")) is None
 
 
-async def test_a_grant_answers_no_tool_that_has_changed(grants: Grants) -> None:
+async def test_changed_tool_ends_grant(grants: Grants) -> None:
     def of(schema: dict[str, Any]) -> Approval:
         return Approval("system", "rm", (), {}, schema=schema)
 
@@ -85,7 +85,7 @@ async def test_a_grant_ends_when_the_person_is_gone(grants: Grants) -> None:
     assert answered(grants, "ann", 7, call())
 
 
-async def test_a_one_time_grant_answers_one_call_with_its_arguments_only(
+async def test_one_time_grant_needs_arguments(
     grants: Grants,
 ) -> None:
     grants.add_once(OneTimeGrant(request(path="x")))
@@ -96,7 +96,7 @@ async def test_a_one_time_grant_answers_one_call_with_its_arguments_only(
     assert answered(grants, "ann", 7, call(path="x")) is None
 
 
-async def test_grants_that_a_run_was_offered_and_did_not_use_is_gone(grants: Grants) -> None:
+async def test_offered_unused_grant_is_dropped(grants: Grants) -> None:
     first, later = request(path="x"), request(path="y")
     grants.add_once(OneTimeGrant(first))
     offered = grants.once_for(7)
@@ -124,7 +124,7 @@ class Clock:
         return self.now
 
 
-async def test_a_grant_for_some_times_counts_the_call_it_was_given_for() -> None:
+async def test_counted_grant_counts_first_call() -> None:
     clock = Clock()
     grants = Grants(clock)
     allow(grants, "ann", "rm", "times", 3)
@@ -181,7 +181,7 @@ async def test_what_is_revoked_is_gone() -> None:
 # -- one-time grants and their tools
 
 
-async def test_a_one_time_grant_is_bound_to_tool_schema_and_arguments() -> None:
+async def test_one_time_grant_binds_schema() -> None:
     grants, schema = Grants(), {"type": "object"}
     asked = Approval("system", "rm", (), {"path": "x"}, schema=schema)
     again = Approval("system", "rm", (), {"path": "x"}, schema=dict(schema))
@@ -212,7 +212,7 @@ async def test_changes_are_forgotten_with_the_call() -> None:
     assert answer.arguments is None
 
 
-async def test_a_one_time_grant_is_for_the_file_that_the_person_saw(grants: Grants) -> None:
+async def test_one_time_grant_needs_shown_file(grants: Grants) -> None:
     shown, changed = ToolEffects(original="one"), ToolEffects(original="two")
     grants.add_once(OneTimeGrant(request(path="x"), original="one"))
     denied = answered(grants, "ann", 7, call(path="x"), changed)
@@ -223,7 +223,7 @@ async def test_a_one_time_grant_is_for_the_file_that_the_person_saw(grants: Gran
     )
 
 
-async def test_a_grant_by_a_parked_call_is_for_the_tool_as_it_was(grants: Grants) -> None:
+async def test_parked_grant_needs_same_tool(grants: Grants) -> None:
     asked = Approval("system", "mail", (), {"to": "a"}, schema={"description": "Sends."})
     changed = Approval("system", "mail", (), {"to": "a"}, schema={"description": "Reads, too."})
     parked = ToolApproval("id", 7, "ann", "system", "mail", {"to": "a"}, "", 9, 0.0)

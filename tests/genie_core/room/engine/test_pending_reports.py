@@ -93,7 +93,7 @@ def test_an_end_like_an_earlier_one_is_another() -> None:
     assert lacked(log, *again, since=log[-1].seq) == again
 
 
-def test_what_was_done_twice_and_shown_once_is_lacking_once() -> None:
+def test_repeated_report_is_lacking_once() -> None:
     end = RunCancelled(FIRST, "ann left")
     assert lacked(log_of(end), end, decided(), end) == [decided(), end]
 
@@ -131,7 +131,7 @@ def test_one_message_says_nothing_about_another() -> None:
         (3, [AnswerPosted(SECOND, "done", "ann", 1.0)], ["x", "y"]),
     ],
 )
-def test_how_a_run_stands_once_the_room_has_heard_all(
+def test_pending_reports_settle_run_state(
     heard: int, unrecorded: list[RunBody], waiting: list[str] | None
 ) -> None:
     assert unfinished(room(*RUN[:heard]), unrecorded).get(FIRST) == waiting

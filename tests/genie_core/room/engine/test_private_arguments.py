@@ -44,7 +44,7 @@ def test_only_who_kept_the_arguments_sees_them() -> None:
     assert kept.reveal(said) is said
 
 
-def test_only_who_noted_the_details_of_a_failure_sees_them() -> None:
+def test_only_recorder_sees_details() -> None:
     own = PrivateArguments()
     told = RunFailed(3, "agent", "the model's provider refused the key; hana sees the details")
     own.add_failure(told, "refused at gateway")
@@ -58,7 +58,7 @@ def test_only_who_noted_the_details_of_a_failure_sees_them() -> None:
     assert own.reveal(Event(8, 1.0, "hana", told)).body == told
 
 
-def test_the_owner_is_not_told_that_they_see_details_that_are_gone() -> None:
+def test_lost_details_are_not_promised() -> None:
     told = RunFailed(3, "agent", "the provider refused the key; hana sees the details")
     own = PrivateArguments.to_owner(Event(8, 1.0, "hana", told), "hana").body
     assert own == RunFailed(
@@ -69,7 +69,7 @@ def test_the_owner_is_not_told_that_they_see_details_that_are_gone() -> None:
     assert PrivateArguments.to_owner(said, "hana") is said
 
 
-def test_an_own_call_is_shown_as_it_is_whatever_the_host_says() -> None:
+def test_own_call_overrides_host_claim() -> None:
     own = PrivateArguments()
     own.add(ApprovalRequested(3, "a", "agent", "rm", ARGUMENTS))
     lie = Event(7, 1.0, "hana", ApprovalRequested(3, "a", "agent", "list", {"path": "harmless"}))
@@ -79,7 +79,7 @@ def test_an_own_call_is_shown_as_it_is_whatever_the_host_says() -> None:
     assert not own.hides("a")
 
 
-def test_a_call_that_is_said_to_be_settled_is_still_shown_as_it_is() -> None:
+def test_settled_call_is_still_shown() -> None:
     own = PrivateArguments()
     own.add(ApprovalRequested(3, "a", "agent", "rm", ARGUMENTS))
     own.forget(ApprovalResolved(3, "a", "expired"))
@@ -89,7 +89,7 @@ def test_a_call_that_is_said_to_be_settled_is_still_shown_as_it_is() -> None:
     assert (told.tool, told.arguments) == ("rm", ARGUMENTS)
 
 
-def test_they_outlive_the_process_in_a_private_file(tmp_path: Path) -> None:
+def test_arguments_survive_in_private_file(tmp_path: Path) -> None:
     path = tmp_path / "room" / "withheld.jsonl"
     first = PrivateArguments(path)
     first.load()
@@ -103,7 +103,7 @@ def test_they_outlive_the_process_in_a_private_file(tmp_path: Path) -> None:
     assert shown(again.reveal(asked("b"))) == {"n": 1}
 
 
-def test_what_is_decided_is_forgotten_and_what_is_parked_is_not() -> None:
+def test_decided_is_forgotten_parked_kept() -> None:
     kept = PrivateArguments()
     for approval in ("a", "b"):
         note(kept, approval, ARGUMENTS)
@@ -142,7 +142,7 @@ def test_a_disk_that_refuses_costs_nothing_now(
     assert "secret" not in caplog.text
 
 
-def test_what_json_can_not_hold_is_kept_in_memory(tmp_path: Path) -> None:
+def test_unserialisable_stays_in_memory(tmp_path: Path) -> None:
     path = tmp_path / "withheld.jsonl"
     kept = PrivateArguments(path)
     note(kept, "a", {"x": object()})
@@ -154,7 +154,7 @@ def test_what_json_can_not_hold_is_kept_in_memory(tmp_path: Path) -> None:
     assert not again.hides("a")
 
 
-def test_what_no_longer_waits_is_forgotten_on_disk_too(tmp_path: Path) -> None:
+def test_settled_is_removed_from_disk(tmp_path: Path) -> None:
     path = tmp_path / "withheld.jsonl"
     first = PrivateArguments(path)
     for approval in "abc":

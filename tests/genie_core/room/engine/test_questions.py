@@ -61,14 +61,14 @@ def by_risk_alone() -> int:
     return sum(call.tool in tools for call in ORDINARY)
 
 
-async def test_alone_in_a_room_nothing_is_asked_because_of_what_was_read(project: Path) -> None:
+async def test_lone_host_is_not_asked_after_read(project: Path) -> None:
     assert len(ORDINARY) == 50
     assert questions(Desk(project, ())) == by_risk_alone() == 28
     assert questions(Desk(project, RULES)) == 14
 
 
 @pytest.mark.skipif(not find_backend().name, reason="no sandbox on this machine")
-async def test_in_company_a_sandbox_without_network_saves_questions(project: Path) -> None:
+async def test_offline_sandbox_saves_questions(project: Path) -> None:
     """Bob has spoken: a command that could send out what was read is asked about."""
     asked: dict[str, int] = {}
     for mode in ("auto", "off"):

@@ -14,7 +14,7 @@ from tests.genie_core.room.live_room import (
 from genie_core.room.client.model import Answer, EngineState
 
 
-async def test_a_call_that_waits_at_one_terminal_is_answered_at_another(tmp_path: Path) -> None:
+async def test_waiting_call_is_answered_remotely(tmp_path: Path) -> None:
     async with opened() as live:
         connector = await by_socket(live)
         ann, ear = await live.joined("ann", None)
@@ -38,7 +38,7 @@ async def test_a_call_that_waits_at_one_terminal_is_answered_at_another(tmp_path
         assert not desk.approvals.answer(request.id, Answer(allow=True))
 
 
-async def test_each_terminal_runs_its_own_messages_and_either_can_stop_them(tmp_path: Path) -> None:
+async def test_terminals_run_own_and_stop_any(tmp_path: Path) -> None:
     async with opened() as live:
         connector = await by_socket(live)
         joined_rooms = {
@@ -62,7 +62,7 @@ async def test_each_terminal_runs_its_own_messages_and_either_can_stop_them(tmp_
         await couch_ear.until(lambda: couch.state.threads and not couch.state.running)
 
 
-async def test_a_person_decides_about_no_one_elses_calls_nor_about_what_is_over(
+async def test_foreign_or_ended_call_is_refused(
     tmp_path: Path,
 ) -> None:
     async with opened() as live:

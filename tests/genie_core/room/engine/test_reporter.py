@@ -63,7 +63,7 @@ async def asked(by: Guest, *hearers: Guest) -> int:
     return message
 
 
-async def test_each_step_is_signed_by_the_owner_of_the_engine_for_its_message() -> None:
+async def test_steps_are_signed_by_engine_owner() -> None:
     for own in (True, False):
         async with two() as (hana, bob, reporter, _):
             message = await asked(*((hana, bob) if own else (bob, hana)))
@@ -76,14 +76,14 @@ async def test_each_step_is_signed_by_the_owner_of_the_engine_for_its_message() 
             assert is_signed(hana.identity.key, room, decided, thread.said.signature)
 
 
-async def test_a_step_that_can_not_be_recorded_is_told_to_the_person() -> None:
+async def test_unrecordable_step_is_reported() -> None:
     async with two() as (hana, bob, reporter, ear):
         message = await asked(hana, bob)
         assert not reporter.publish(AnswerPosted(message, "x" * 10_000_000))
         assert "could not be recorded" in ear.notices[-1]
 
 
-async def test_text_in_the_making_is_shown_here_and_there() -> None:
+async def test_deltas_reach_host_and_members() -> None:
     async with two() as (hana, bob, reporter, ear):
         message = await asked(bob, hana)
         reporter.delta(message, "half")
@@ -104,7 +104,7 @@ async def test_a_detail_always_stays_here() -> None:
         assert [each.detail for each in bob.seen.progress] == ["refused"]
 
 
-async def test_the_end_of_a_run_is_signed_with_a_part_of_an_answer_and_without() -> None:
+async def test_run_end_is_signed_with_any_text() -> None:
     for text in ("Once", ""):
         async with two() as (hana, bob, reporter, _):
             message = await asked(hana, bob)
@@ -117,7 +117,7 @@ async def test_the_end_of_a_run_is_signed_with_a_part_of_an_answer_and_without()
             assert is_signed(hana.identity.key, room, cancelled, thread.said.signature)
 
 
-async def test_a_note_about_the_words_of_somebody_else_stays_here() -> None:
+async def test_note_on_foreign_message_is_local() -> None:
     async with two() as (hana, bob, reporter, ear):
         message = await asked(bob, hana)
         reporter.progress(message, "system", "note", "secrets.txt was refused")
@@ -135,7 +135,7 @@ async def test_a_note_about_the_own_words_is_for_all() -> None:
         assert bob.seen.progress[0].detail == "notes.txt was refused"
 
 
-async def test_the_room_hears_of_another_label_and_only_of_that() -> None:
+async def test_only_changed_label_is_published() -> None:
     async with two() as (_, bob, reporter, ear):
         for state, label in (
             (EngineState.LOADING, "large"),
@@ -224,7 +224,7 @@ async def test_an_answer_in_pieces_shows_as_it_ends(room: Told) -> None:
     assert room.text == "corr"
 
 
-async def test_what_may_begin_a_secret_is_never_shown_when_the_answer_breaks_off(
+async def test_cut_answer_hides_partial_secret(
     room: Told,
 ) -> None:
     reports = room.reporter
@@ -234,7 +234,7 @@ async def test_what_may_begin_a_secret_is_never_shown_when_the_answer_breaks_off
     assert room.text == "it is it is "
 
 
-async def test_a_part_of_an_answer_is_recorded_as_it_was_shown(room: Told) -> None:
+async def test_partial_answer_is_kept_as_shown(room: Told) -> None:
     reports = room.reporter
     begun = f"{VALUE} or {VALUE[:-1]}"
     for end in (RunFailed(1, "agent", "gone", text=begun), RunCancelled(1, text=begun)):

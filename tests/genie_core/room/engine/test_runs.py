@@ -189,7 +189,7 @@ class Wilful(Runner):
         return "done"
 
 
-async def test_a_call_that_was_made_without_asking_is_marked_for_good(tmp_path: Path) -> None:
+async def test_unasked_call_is_marked(tmp_path: Path) -> None:
     async with desk(tmp_path, Rules(look="deny"), runner=Wilful()) as (ann, live):
         await ann.run("go")
         assert [(each.outcome, each.how) for each in ann.settled] == [("approved", "own")] * 2
@@ -261,7 +261,7 @@ async def test_rules_answer_before_a_person_is_asked(tmp_path: Path) -> None:
         assert ann.person.state.calls[ann.asked[2].approval].risk == "write"
 
 
-async def test_a_call_that_is_answered_at_once_never_waits_for_the_person(tmp_path: Path) -> None:
+async def test_instant_answer_never_waits(tmp_path: Path) -> None:
     waited: list[int] = []
     async with desk(tmp_path, Rules(look="allow")) as (ann, _):
 
@@ -276,7 +276,7 @@ async def test_a_call_that_is_answered_at_once_never_waits_for_the_person(tmp_pa
         assert not any(waited)
 
 
-async def test_a_denial_by_rule_beats_grants_auto_mode_and_edits(tmp_path: Path) -> None:
+async def test_rule_denial_overrides_all_consent(tmp_path: Path) -> None:
     rules = Rules()
     async with desk(tmp_path, rules) as (ann, _):
         await ann.run("edit a", Answer(allow=True, scope="session", covers="*"))
@@ -298,7 +298,7 @@ async def test_a_denial_by_rule_beats_grants_auto_mode_and_edits(tmp_path: Path)
         assert ann.runner.done.count(("other", "c")) == 1
 
 
-async def test_a_policy_that_breaks_leaves_it_to_the_person_whatever_was_granted(
+async def test_broken_policy_asks_person(
     tmp_path: Path,
 ) -> None:
     rules = Rules()
@@ -311,7 +311,7 @@ async def test_a_policy_that_breaks_leaves_it_to_the_person_whatever_was_granted
         assert len(ann.runner.done) == 1
 
 
-async def test_no_rule_and_no_auto_mode_exceeds_the_budget_but_a_grant_does(tmp_path: Path) -> None:
+async def test_only_grant_exceeds_budget(tmp_path: Path) -> None:
     async with desk(tmp_path, Rules(**{EXCEED_BUDGET: "allow"})) as (ann, _):
         ann.person.engine.set_auto(on=True)
         await ann.run(f"{EXCEED_BUDGET} a", Answer(allow=True, scope="session", covers="*"))
@@ -320,9 +320,7 @@ async def test_no_rule_and_no_auto_mode_exceeds_the_budget_but_a_grant_does(tmp_
 
 
 @pytest.mark.parametrize("tool", [ANSWER_SERVER, SAMPLE_MODEL])
-async def test_only_a_person_answers_a_server_and_the_log_has_none_of_it(
-    tmp_path: Path, tool: str
-) -> None:
+async def test_person_answers_server_unlogged(tmp_path: Path, tool: str) -> None:
     async with desk(tmp_path, Rules(**{tool: "allow"})) as (ann, live):
         ann.person.engine.set_auto(on=True)
         answer = Answer(allow=True, scope="session", covers="*", arguments={"path": "my answer"})
@@ -338,7 +336,7 @@ async def test_only_a_person_answers_a_server_and_the_log_has_none_of_it(
         ] * 2
 
 
-async def test_a_servers_request_is_not_parked_but_ends(tmp_path: Path) -> None:
+async def test_server_request_expires_unparked(tmp_path: Path) -> None:
     events = await parked(tmp_path, f"{ANSWER_SERVER} question")
     assert [each.body.outcome for each in events if isinstance(each.body, ApprovalResolved)] == [
         "expired"
@@ -377,7 +375,7 @@ async def test_grants_are_counted_listed_and_revoked(tmp_path: Path) -> None:
 # -- auto mode
 
 
-async def test_auto_mode_is_for_the_own_messages_and_shows_until_the_end(tmp_path: Path) -> None:
+async def test_auto_mode_covers_own_messages(tmp_path: Path) -> None:
     async with desk(tmp_path, Rules()) as (ann, live):
         cleo, _ = await live.joined("cleo", None)
         assert ann.person.engine.set_auto(on=True)
@@ -452,7 +450,7 @@ async def _by_socket(live: LiveRoom) -> Any:
 # -- edits and schemas
 
 
-async def test_what_a_person_makes_of_a_call_is_run_and_recorded(tmp_path: Path) -> None:
+async def test_edited_call_runs_and_is_recorded(tmp_path: Path) -> None:
     schema = {"type": "object", "properties": {"path": {"type": "string"}}}
     async with desk(tmp_path, Rules(), schema=schema) as (ann, _):
         ann.person.messages.send("edit a")
@@ -467,7 +465,7 @@ async def test_what_a_person_makes_of_a_call_is_run_and_recorded(tmp_path: Path)
         assert ann.person.approvals.schema(approval) is None
 
 
-async def test_what_is_made_of_a_guests_call_stays_here(tmp_path: Path) -> None:
+async def test_edit_of_guest_call_stays_local(tmp_path: Path) -> None:
     async with desk(tmp_path, Rules()) as (ann, live):
         cleo, _ = await live.joined("cleo", None)
         cleo.messages.send("edit a")
@@ -492,9 +490,7 @@ async def parked(folder: Path, text: str, schema: dict[str, Any] | None = None) 
 
 
 @pytest.mark.parametrize("edited", [None, {"path": "z"}])
-async def test_a_call_allowed_after_a_pause_is_made_once(
-    tmp_path: Path, edited: dict[str, Any] | None
-) -> None:
+async def test_call_allowed_later_runs_once(tmp_path: Path, edited: dict[str, Any] | None) -> None:
     events = await parked(tmp_path, "edit a")
     async with desk(tmp_path, Rules(), events=events) as (ann, _):
         (request,) = ann.person.state.parked_for("ann")
@@ -507,7 +503,7 @@ async def test_a_call_allowed_after_a_pause_is_made_once(
         assert (last.how, last.arguments) == ("edit" if edited else "grant", edited)
 
 
-async def test_a_call_whose_tool_has_changed_is_refused(tmp_path: Path) -> None:
+async def test_changed_tool_refuses_parked_call(tmp_path: Path) -> None:
     events = await parked(tmp_path, "edit a", {"type": "object"})
     changed = {"type": "object", "properties": {"force": {"type": "boolean"}}}
     async with desk(tmp_path, Rules(), events=events, schema=changed) as (ann, _):
@@ -530,7 +526,7 @@ async def test_a_rule_that_was_made_in_the_pause_holds(tmp_path: Path) -> None:
         assert (ann.runner.done, ann.runner.refused) == ([], ["edit is forbidden"])
 
 
-async def test_a_parked_call_that_is_denied_for_good_takes_the_others_along(tmp_path: Path) -> None:
+async def test_final_denial_ends_parked_calls(tmp_path: Path) -> None:
     events = await parked(tmp_path, "edit a")
     async with desk(tmp_path, Rules(), events=events) as (ann, _):
         (request,) = ann.person.state.parked_for("ann")
@@ -559,9 +555,7 @@ def asked(message: int, approval: str) -> ApprovalRequested:
         ([ApprovalResolved(4, "x", "parked"), RunCancelled(4, "ann left")], []),
     ],
 )
-async def test_only_what_nobody_knows_the_end_of_is_given_up(
-    unrecorded: list[RunBody], told: list[str]
-) -> None:
+async def test_only_unknown_ends_are_given_up(unrecorded: list[RunBody], told: list[str]) -> None:
     log = Log.hosted()
     seq = log.add("ann", MessagePosted("m", "edit x", "ann"))
     log.add("ann", DecisionMade(seq, "delegate", "asked for", "edit x", None, 0.5))
@@ -732,7 +726,7 @@ async def test_an_edited_command_is_the_one_that_runs() -> None:
     assert commands == ["/review"]
 
 
-async def test_an_engine_is_told_of_recovered_changes_once() -> None:
+async def test_engine_gets_recovered_change_once() -> None:
     heard: list[str] = []
 
     def decide(updates: list[Any]) -> Any:
@@ -774,9 +768,7 @@ answers = st.one_of(
     ),
     st.lists(answers, max_size=8),
 )
-def test_no_sequence_of_answers_lets_a_denied_call_run(
-    messages: list[str], some: list[Answer | str]
-) -> None:
+def test_denied_call_never_runs(messages: list[str], some: list[Answer | str]) -> None:
     asyncio.run(_play(messages, some))
 
 
@@ -845,7 +837,7 @@ async def echo(query: AgentInput, _callback: ApprovalCallback, _emit: Emit) -> s
     ("choice", "answered"),
     [("all", [*range(5, 25)]), ("latest", [23, 24]), ("none", [])],
 )
-async def test_many_undecided_messages_wait_for_the_hosts_word(
+async def test_large_backlog_waits_for_host(
     tmp_path: Path, choice: BacklogChoice, answered: list[int]
 ) -> None:
     async with opened(from_before(20)) as live:
@@ -874,7 +866,7 @@ def answers_in(person: JoinedRoom) -> list[str]:
     return [each.answer.text for each in person.state.threads.values() if each.answer]
 
 
-async def test_a_few_undecided_messages_are_lost_as_after_any_crash(tmp_path: Path) -> None:
+async def test_small_backlog_fails_after_restart(tmp_path: Path) -> None:
     async with opened(from_before(MIN_BACKLOG - 1)) as live:
         ann, ear = await live.joined("ann", loader(tmp_path, run=echo))
         await ear.until(
@@ -885,7 +877,7 @@ async def test_a_few_undecided_messages_are_lost_as_after_any_crash(tmp_path: Pa
         assert ear.notices == []
 
 
-async def test_a_backlog_delays_nothing_and_floods_nothing(tmp_path: Path) -> None:
+async def test_backlog_delays_no_new_message(tmp_path: Path) -> None:
     count = 11_000  # more than may wait to be reported
     async with opened(from_before(count)) as live:
         ann, ear = await live.joined("ann", loader(tmp_path, run=echo))
@@ -915,7 +907,7 @@ class Listener(Runner):
         return "done"
 
 
-async def test_only_the_owners_own_words_can_be_a_command_of_the_agent(tmp_path: Path) -> None:
+async def test_only_owner_text_is_agent_command(tmp_path: Path) -> None:
     listener = Listener()
     async with desk(tmp_path, runner=listener) as (ann, live):
         said = ["@genie /review a\nb ", "Genie, /init", "hi @genie /no", "/no", "genie is /no"]

@@ -20,7 +20,7 @@ def online(have: int = 0) -> Download:
     return it
 
 
-def test_pieces_are_asked_for_one_by_one_as_they_are_written() -> None:
+def test_next_piece_is_asked_after_write() -> None:
     it = Download(DIGEST, SIZE)
     assert it.take(0) is None
     it.connected()
@@ -34,7 +34,7 @@ def test_pieces_are_asked_for_one_by_one_as_they_are_written() -> None:
     assert it.take(0) == FetchFile(DIGEST, 7)
 
 
-def test_it_goes_on_from_what_is_here_and_checks_the_whole_in_the_end() -> None:
+def test_resumed_file_is_checked_at_end() -> None:
     it = online(have=98)
     assert it.take(0) == FetchFile(DIGEST, 98)
     assert it.on_piece(piece(98), 0)
@@ -54,7 +54,7 @@ def test_what_is_all_here_only_needs_a_check() -> None:
     assert it.over
 
 
-def test_a_damaged_file_is_fetched_once_more_and_not_forever() -> None:
+def test_damaged_file_is_refetched_once() -> None:
     it = online(have=SIZE)
     it.checked(0, intact=False)
     assert it.take(0) == FetchFile(DIGEST, 0)
@@ -80,7 +80,7 @@ def test_a_lost_connection_costs_one_piece() -> None:
     assert it.take(0) == FetchFile(DIGEST, 7)
 
 
-def test_a_new_connection_asks_again_though_nobody_saw_the_old_one_end() -> None:
+def test_new_connection_asks_again() -> None:
     it = online()
     it.take(0)
     it.connected()
@@ -90,7 +90,7 @@ def test_a_new_connection_asks_again_though_nobody_saw_the_old_one_end() -> None
 @pytest.mark.parametrize(
     "wrong", [piece(7), piece(0, b""), piece(0, DATA + b"x"), piece(-7, b"abc")]
 )
-def test_another_part_than_asked_for_is_not_taken(wrong: FilePiece) -> None:
+def test_unasked_piece_is_refused(wrong: FilePiece) -> None:
     it = online()
     for _ in range(3):
         assert it.take(0) == FetchFile(DIGEST, 0)
@@ -123,7 +123,7 @@ STEPS = st.lists(st.sampled_from(["take", "answer", "write", "cut", "twice", "bu
 
 
 @given(STEPS, st.integers(0, SIZE))
-def test_whatever_happens_on_the_way_the_file_arrives(steps: list[str], have: int) -> None:
+def test_file_arrives_despite_any_faults(steps: list[str], have: int) -> None:
     it, here = online(have), bytearray(DATA[:have])
     asked: list[FetchFile] = []
     accepted: FilePiece | None = None
@@ -180,7 +180,7 @@ def test_whatever_happens_on_the_way_the_file_arrives(steps: list[str], have: in
         max_size=60,
     )
 )
-def test_whatever_a_host_sends_no_more_than_the_file_is_written(
+def test_oversized_pieces_are_not_written(
     pieces: list[tuple[int, bytes, int]],
 ) -> None:
     it, have = online(), 0

@@ -72,7 +72,7 @@ async def test_the_newest_are_fetched_a_few_at_a_time(desk: Desk) -> None:
     assert desk.fetched() == [*newest, FILES[-FETCHED_AT_ONCE - 1].digest]
 
 
-async def test_a_file_that_came_here_meanwhile_is_not_fetched(desk: Desk) -> None:
+async def test_file_already_here_is_not_fetched(desk: Desk) -> None:
     desk.channel.open(Limits())
     desk.own.add(FILES[0].digest)
     desk.downloads.want(FILES[0])

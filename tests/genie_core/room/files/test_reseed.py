@@ -30,7 +30,7 @@ def taken(queue: ReseedQueue, now: float, most: int = 100) -> list[str]:
     return digests
 
 
-def test_each_file_is_offered_once_during_a_connection() -> None:
+def test_file_is_offered_once_per_visit() -> None:
     queue = ReseedQueue()
     assert queue.due(0) is None
     assert queue.take(0) is None
@@ -43,7 +43,7 @@ def test_each_file_is_offered_once_during_a_connection() -> None:
     assert sorted(taken(queue, 0)) == sorted(FILES)
 
 
-def test_offers_begin_at_a_moment_of_chance_and_are_paced() -> None:
+def test_offers_start_randomly_and_paced() -> None:
     queue = ReseedQueue(Sober())
     queue.add(FILES, 100.0)
     assert queue.take(100.0) is None
@@ -71,7 +71,7 @@ def test_members_go_in_different_orders() -> None:
     assert len(orders) == 5
 
 
-def test_a_host_who_allows_nothing_is_asked_no_more() -> None:
+def test_disallowing_host_gets_no_offers() -> None:
     queue = ReseedQueue()
     queue.add(FILES, 0)
     assert len(taken(queue, 0, most=1)) == 1
@@ -81,7 +81,7 @@ def test_a_host_who_allows_nothing_is_asked_no_more() -> None:
     assert len(taken(queue, 100.0)) == len(FILES) - 1
 
 
-def test_a_host_who_refuses_again_and_again_is_left_alone() -> None:
+def test_repeated_refusals_stop_offers() -> None:
     queue = ReseedQueue()
     queue.add(FILES, 0)
     for _ in range(REFUSALS - 1):

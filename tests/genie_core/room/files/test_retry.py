@@ -4,7 +4,7 @@ from genie_core.room.protocol.events import FileRef
 ONE, TWO = FileRef("1" * 64, "a", 5), FileRef("2" * 64, "b", 5)
 
 
-def test_what_the_host_lacks_is_tried_again_at_growing_intervals() -> None:
+def test_lacking_file_is_retried_slower() -> None:
     retries, now, pauses = RetryQueue(), 0.0, []
     for _ in range(12):
         retries.add(ONE, "unknown_file", now)
@@ -19,7 +19,7 @@ def test_what_the_host_lacks_is_tried_again_at_growing_intervals() -> None:
     assert pauses[-1] == LONGEST_PAUSE
 
 
-def test_what_failed_otherwise_waits_for_the_next_connection() -> None:
+def test_other_failure_waits_for_reconnect() -> None:
     retries = RetryQueue()
     retries.add(ONE, "disk", 0)
     retries.add(TWO, "unknown_file", 0)
@@ -29,7 +29,7 @@ def test_what_failed_otherwise_waits_for_the_next_connection() -> None:
     assert retries.take_all() == {}
 
 
-def test_it_is_known_what_the_host_lacks_until_that_is_over() -> None:
+def test_lack_is_known_until_forgotten() -> None:
     retries = RetryQueue()
     retries.add(ONE, "disk", 0)
     retries.add(TWO, "unknown_file", 0)

@@ -202,7 +202,7 @@ async def test_a_file_goes_from_one_person_to_another(house: House) -> None:
     assert [each.done for each in bob.told] == sorted(each.done for each in bob.told)
 
 
-async def test_nothing_is_told_to_be_complete_before_it_was_checked(house: House) -> None:
+async def test_file_completes_only_after_check(house: House) -> None:
     (file,) = await house.stock(DATA)
     bob = house.line("bob")
     bob.connect()
@@ -211,7 +211,7 @@ async def test_nothing_is_told_to_be_complete_before_it_was_checked(house: House
     assert [each.complete for each in bob.told].count(True) == 1
 
 
-async def test_a_file_taken_in_without_a_connection_goes_with_the_next_one(house: House) -> None:
+async def test_offline_attachment_is_sent_later(house: House) -> None:
     alice = house.line("alice")
     await alice.sync.attach(house.file())
     assert alice.asked == []
@@ -222,9 +222,7 @@ async def test_a_file_taken_in_without_a_connection_goes_with_the_next_one(house
 
 
 @pytest.mark.parametrize("every", [1, 2, 3, 5])
-async def test_a_line_that_is_cut_again_and_again_costs_no_more_than_was_on_its_way(
-    house: House, every: int
-) -> None:
+async def test_repeated_cuts_resend_little(house: House, every: int) -> None:
     alice = house.line("alice")
     await alice.sync.attach(house.file())
     for cuts in range(60):
@@ -250,7 +248,7 @@ async def test_a_line_that_is_cut_again_and_again_costs_no_more_than_was_on_its_
     assert sum(isinstance(frame, FetchFile) for frame in bob.asked) <= 3 * chunks
 
 
-async def test_a_program_that_is_started_again_goes_on_where_it_was(house: House) -> None:
+async def test_restart_resumes_download(house: House) -> None:
     (file,) = await house.stock(DATA)
     before = house.line("bob")
     before.say(file)
@@ -287,7 +285,7 @@ class PausedStore(BlobStore):
         return super().read(digest, offset, length)
 
 
-async def test_what_was_read_for_an_old_connection_is_not_sent_on_a_new_one(house: House) -> None:
+async def test_chunk_of_old_connection_is_unsent(house: House) -> None:
     alice = house.line("alice")
     await alice.sync.aclose()
     blobs = PausedStore(house.folder / "alice", asyncio.get_running_loop())
@@ -305,7 +303,7 @@ async def test_what_was_read_for_an_old_connection_is_not_sent_on_a_new_one(hous
     assert isinstance(alice.asked[before], StoreFile)
 
 
-async def test_the_newest_files_come_first_and_only_a_few_at_once(house: House) -> None:
+async def test_newest_files_come_first(house: House) -> None:
     files = await house.stock(*(f"{number}".encode() * 200_000 for number in range(7)))
     bob = house.line("bob")
     for file in files:
@@ -331,7 +329,7 @@ async def test_a_file_that_is_here_is_not_fetched(house: House) -> None:
     assert not any(isinstance(frame, FetchFile) for frame in alice.asked)
 
 
-async def test_a_room_that_is_hosted_anew_gets_what_no_message_names_yet(house: House) -> None:
+async def test_new_host_gets_unnamed_attachment(house: House) -> None:
     alice = house.line("alice")
     alice.connect()
     await alice.sync.attach(house.file())
@@ -347,7 +345,7 @@ async def test_a_room_that_is_hosted_anew_gets_what_no_message_names_yet(house: 
     await alice.worker.aclose()
 
 
-async def test_what_the_host_refuses_is_told_and_the_message_need_not_wait(house: House) -> None:
+async def test_refused_file_unblocks_its_message(house: House) -> None:
     house.worker = FileWorker(house.blobs, {}, Limits(files_bytes=0))
     alice = house.line("alice")
     alice.connect()
@@ -357,7 +355,7 @@ async def test_what_the_host_refuses_is_told_and_the_message_need_not_wait(house
     assert alice.sync.is_sent(DIGEST)
 
 
-async def test_a_file_that_the_host_lacks_is_told_and_tried_again_later(house: House) -> None:
+async def test_missing_file_is_noted_and_retried(house: House) -> None:
     bob = house.line("bob")
     bob.connect()
     bob.say(FileRef(DIGEST, "a", len(DATA)))
@@ -378,9 +376,7 @@ async def test_a_file_that_the_host_lacks_is_told_and_tried_again_later(house: H
         (FileRef("d" * 64, "a", LIMITS.file_bytes + 1), "bytes"),
     ],
 )
-async def test_what_cannot_be_a_file_of_the_room_is_not_fetched(
-    house: House, file: FileRef, why: str
-) -> None:
+async def test_invalid_file_is_not_fetched(house: House, file: FileRef, why: str) -> None:
     bob = house.line("bob")
     bob.connect()
     bob.say(file)
@@ -407,7 +403,7 @@ async def test_a_host_cannot_fill_the_disk(house: House) -> None:
     ]
 
 
-async def test_what_is_being_fetched_counts_towards_what_is_kept(house: House) -> None:
+async def test_running_fetches_count_to_limit(house: House) -> None:
     files = await house.stock(b"1" * 50_000, b"2" * 50_000, b"3" * 50_000)
     bob = house.line("bob")
     await bob.sync.aclose()
@@ -421,7 +417,7 @@ async def test_what_is_being_fetched_counts_towards_what_is_kept(house: House) -
     assert bob.blobs.total() <= 90_000
 
 
-async def test_many_files_that_the_host_lacks_keep_none_of_the_others_waiting(house: House) -> None:
+async def test_missing_files_delay_no_others(house: House) -> None:
     (file,) = await house.stock(DATA)
     lacking = [FileRef(f"{number:064x}", "gone", 9) for number in range(100)]
     bob = house.line("bob")
@@ -430,7 +426,7 @@ async def test_many_files_that_the_host_lacks_keep_none_of_the_others_waiting(ho
     await bob.until(lambda: bob.ended(DIGEST))
 
 
-async def test_a_host_that_sends_another_file_is_given_up(house: House) -> None:
+async def test_host_sending_wrong_file_fails(house: House) -> None:
     (file,) = await house.stock(DATA)
 
     def change(frame: ServerFrame) -> ServerFrame:
@@ -448,7 +444,7 @@ async def test_a_host_that_sends_another_file_is_given_up(house: House) -> None:
     assert bob.blobs.total() == 0
 
 
-async def test_what_cannot_be_attached_is_said_and_not_sent(house: House) -> None:
+async def test_refused_attachment_is_not_sent(house: House) -> None:
     alice = house.line("alice")
     alice.connect(Limits(file_bytes=1000))
     with pytest.raises(BlobTooLarge):
@@ -458,7 +454,7 @@ async def test_what_cannot_be_attached_is_said_and_not_sent(house: House) -> Non
     assert (alice.asked, alice.told) == ([], [])
 
 
-async def test_answers_that_nobody_asked_for_change_nothing(house: House) -> None:
+async def test_unasked_answers_change_nothing(house: House) -> None:
     bob = house.line("bob")
     bob.connect()
     bob.sync.on_answer(FileStored(DIGEST, 5))
@@ -469,7 +465,7 @@ async def test_answers_that_nobody_asked_for_change_nothing(house: House) -> Non
     assert not bob.sync.has("nonsense")
 
 
-async def test_what_was_taken_in_before_is_brought_once_it_is_wanted_again(house: House) -> None:
+async def test_stored_file_is_resent_on_request(house: House) -> None:
     file, gone = house.keep("alice", DATA, b"second")
     alice = house.line("alice")
     alice.blobs.remove(gone.digest)
@@ -484,7 +480,7 @@ async def test_what_was_taken_in_before_is_brought_once_it_is_wanted_again(house
     assert house.worker.known.keys() == {file.digest}
 
 
-async def test_whoever_hosts_the_room_anew_is_offered_what_messages_name(house: House) -> None:
+async def test_new_host_is_offered_named_files(house: House) -> None:
     files = house.keep("alice", DATA, b"second", b"third")
     (unnamed,) = house.keep("alice", b"nobody has ever said this")
     (there,) = await house.stock(b"second")
@@ -517,7 +513,7 @@ async def test_a_host_who_stays_is_offered_nothing(house: House) -> None:
     assert {frame.digest for frame in alice.asked if isinstance(frame, StoreFile)} == {fresh.digest}
 
 
-async def test_a_host_who_lacks_one_file_is_offered_the_others(house: House) -> None:
+async def test_host_lacking_one_gets_other_files(house: House) -> None:
     (file,) = house.keep("alice", DATA)
     lost = FileRef("d" * 64, "lost", 5)
     alice = house.line("alice")
@@ -527,7 +523,7 @@ async def test_a_host_who_lacks_one_file_is_offered_the_others(house: House) -> 
     assert alice.ended(lost.digest)
 
 
-async def test_what_is_recovered_is_brought_by_whoever_has_it(house: House) -> None:
+async def test_recovered_file_is_sent_by_holder(house: House) -> None:
     file, other = house.keep("alice", DATA, b"other")
     alice = house.line("alice")
     alice.expect(other)
@@ -538,7 +534,7 @@ async def test_what_is_recovered_is_brought_by_whoever_has_it(house: House) -> N
     assert alice.sends(other.digest) == []
 
 
-async def test_what_is_brought_in_vain_is_not_told_nor_tried_again_at_once(house: House) -> None:
+async def test_refused_offer_stays_silent(house: House) -> None:
     house.worker = FileWorker(house.blobs, {}, Limits(files_bytes=0))
     (file,) = house.keep("alice", DATA)
     alice = house.line("alice")
@@ -567,7 +563,7 @@ async def test_the_hosts_own_courier_offers_nothing(house: House) -> None:
     assert {frame.digest for frame in hana.asked if isinstance(frame, StoreFile)} == {fresh.digest}
 
 
-async def test_a_line_that_is_cut_while_a_file_is_brought_back_costs_little(house: House) -> None:
+async def test_cuts_during_reseed_cost_little(house: House) -> None:
     (file,) = house.keep("alice", DATA)
     alice = house.line("alice")
     alice.expect(file)
@@ -583,7 +579,7 @@ async def test_a_line_that_is_cut_while_a_file_is_brought_back_costs_little(hous
     assert sum(isinstance(frame, Chunk) for frame in alice.asked) <= 3 * chunks
 
 
-async def test_what_the_person_attaches_is_told_though_it_is_being_offered(house: House) -> None:
+async def test_offered_file_reports_attaching(house: House) -> None:
     (file,) = house.keep("alice", DATA)
     alice = house.line("alice")
     alice.expect(file)
@@ -598,9 +594,7 @@ async def test_what_the_person_attaches_is_told_though_it_is_being_offered(house
     assert alice.told[-1].complete
 
 
-async def test_what_the_host_lacks_is_told_once_and_fetched_when_it_is_there(
-    house: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_lacking_file_is_reported_once(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("genie_core.room.files.retry.FIRST_PAUSE", 0.001)
     bob = house.line("bob")
     bob.connect()
@@ -642,7 +636,7 @@ async def test_what_is_taken_back_is_sent_no_further(house: House) -> None:
     assert house.blobs.read(DIGEST, 0, len(DATA)) == DATA
 
 
-async def test_what_is_taken_back_in_full_flight_may_be_attached_again(house: House) -> None:
+async def test_cancelled_file_can_be_reattached(house: House) -> None:
     alice = house.line("alice")
     alice.connect()
     await alice.sync.attach(house.file())
@@ -663,7 +657,7 @@ async def test_what_a_message_names_is_not_taken_back(house: House) -> None:
     assert DIGEST in house.worker.known
 
 
-async def test_what_the_person_sends_goes_before_what_is_only_offered(house: House) -> None:
+async def test_own_attachment_precedes_offers(house: House) -> None:
     files = house.keep("alice", *(bytes([number]) * 8_000_000 for number in range(3)))
     alice = house.line("alice")
     alice.expect(*files)
@@ -675,7 +669,7 @@ async def test_what_the_person_sends_goes_before_what_is_only_offered(house: Hou
     assert house.worker.known.keys() == {fresh.digest}
 
 
-async def test_the_next_host_is_offered_everything_anew(house: House) -> None:
+async def test_next_host_is_offered_all_files(house: House) -> None:
     files = house.keep("alice", DATA, b"second")
     alice = house.line("alice")
     alice.expect(*files)
@@ -690,9 +684,7 @@ async def test_the_next_host_is_offered_everything_anew(house: House) -> None:
     await alice.worker.aclose()
 
 
-async def test_a_host_who_wants_nothing_from_somebody_is_not_pestered(
-    house: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_not_allowed_ends_all_offers(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("genie_core.room.files.reseed.INTERVAL", 0.0)
 
     def change(frame: ServerFrame) -> ServerFrame:
@@ -722,7 +714,7 @@ class CountingStore(BlobStore):
         return super().digests()
 
 
-async def test_however_much_the_host_lacks_the_own_files_are_looked_through_once(
+async def test_own_files_are_listed_once(
     house: House,
 ) -> None:
     alice = house.line("alice")
@@ -737,7 +729,7 @@ async def test_however_much_the_host_lacks_the_own_files_are_looked_through_once
     assert blobs.looks == 1
 
 
-async def test_what_is_taken_back_while_it_is_read_is_not_sent(house: House) -> None:
+async def test_file_cancelled_in_read_is_unsent(house: House) -> None:
     alice = house.line("alice")
     await alice.sync.aclose()
     blobs = PausedStore(house.folder / "alice", asyncio.get_running_loop())
@@ -754,7 +746,7 @@ async def test_what_is_taken_back_while_it_is_read_is_not_sent(house: House) -> 
     assert alice.sends(DIGEST) == [StoreFile(DIGEST, len(DATA))]
 
 
-async def test_what_the_other_terminal_has_not_got_is_said_to_be_there(tmp_path: Path) -> None:
+async def test_file_at_other_terminal_is_named(tmp_path: Path) -> None:
     shared = FileSync(BlobStore(tmp_path), read_only=True)
     told: list[Transfer] = []
     shared.start(lambda _: True, told.append)
@@ -770,7 +762,7 @@ async def test_what_the_other_terminal_has_not_got_is_said_to_be_there(tmp_path:
     await shared.aclose()
 
 
-async def test_what_the_own_copy_tells_is_not_news_when_the_folder_is_known_late(
+async def test_late_folder_makes_no_news_of_copy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("genie_core.room.files.reseed.SPREAD", 0.0)
@@ -800,7 +792,7 @@ async def test_what_the_own_copy_tells_is_not_news_when_the_folder_is_known_late
     assert asked == [StoreFile(fresh.digest, 5)]
 
 
-async def test_what_waits_for_a_lost_file_is_told_so_once_there_is_a_place_for_files(
+async def test_late_folder_reports_lost_file(
     tmp_path: Path,
 ) -> None:
     lost, told = FileRef("ab" * 32, "plan.bin", 5), list[Transfer]()

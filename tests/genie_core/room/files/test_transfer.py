@@ -37,7 +37,7 @@ def test_some_troubles_are_borne_for_a_while(code: Refusal, times: int) -> None:
     assert [retries.allows(code, 0) for _ in range(times + 1)] == [True] * times + [False]
 
 
-def test_a_host_that_asks_for_patience_gets_it_at_growing_intervals() -> None:
+def test_busy_host_gets_growing_waits() -> None:
     retries = Retries()
     waits = []
     for _ in range(50):
@@ -48,7 +48,7 @@ def test_a_host_that_asks_for_patience_gets_it_at_growing_intervals() -> None:
     assert retries.wait(200.0) == 0
 
 
-def test_progress_makes_patient_again_but_not_with_damage() -> None:
+def test_progress_resets_all_but_damage() -> None:
     retries = Retries()
     for _ in range(20):
         assert retries.allows("out_of_state", 0)
@@ -62,7 +62,7 @@ def said(*files: FileRef) -> Event:
     return Event(1, 0.0, "alice", MessagePosted("id", "see", files=files))
 
 
-def test_files_are_found_in_messages_also_in_those_from_a_copy() -> None:
+def test_files_are_found_in_recovered_too() -> None:
     first, second = FileRef("1" * 64, "a", 1), FileRef("2" * 64, "b", 1)
     recovered = Event(2, 0.0, "bob", RecoveredEvent(said(second)))
     others = Event(3, 0.0, "bob", MemberJoined("member"))
@@ -97,7 +97,7 @@ def test_a_connection_is_taken_note_of_once() -> None:
     assert channel.connection == 2
 
 
-def test_what_can_not_be_asked_means_that_the_connection_is_lost() -> None:
+def test_failed_request_loses_connection() -> None:
     lost: list[str] = []
     channel = made(lost)
     channel.send(QUESTION)  # to nobody yet
@@ -122,7 +122,7 @@ def test_what_can_not_be_asked_means_that_the_connection_is_lost() -> None:
         (ZeroDivisionError("of nobody's interest"), "its log"),
     ],
 )
-async def test_what_goes_wrong_with_a_file_ends_its_transfer_alone(
+async def test_failed_step_ends_own_transfer(
     error: Exception, told: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     course = Upload("d" * 64, 5)
@@ -153,7 +153,7 @@ class Person:
         self.reports.add(Transfer(digest, "a.txt", Direction.UP, done, SIZE, problem))
 
 
-def test_progress_is_told_as_often_as_anybody_can_read() -> None:
+def test_progress_reports_are_throttled() -> None:
     person = Person()
     for done in (0, 1, 2):
         person.tell(done)
@@ -162,7 +162,7 @@ def test_progress_is_told_as_often_as_anybody_can_read() -> None:
     assert [each.done for each in person.heard] == [0, 3]
 
 
-def test_an_end_and_a_trouble_are_told_at_once_and_once() -> None:
+def test_end_and_problem_are_reported_once() -> None:
     person = Person()
     person.tell(0)
     person.tell(5, "the disk is full")
@@ -186,6 +186,6 @@ def test_what_is_forgotten_may_be_told_again() -> None:
     assert [each.digest for each in person.heard] == ["a", "b", "a"]
 
 
-def test_before_anybody_listens_it_is_told_to_nobody() -> None:
+def test_unheard_report_is_dropped() -> None:
     reports = TransferReports(lambda: 0.0)
     reports.add(Transfer("a", "a.txt", Direction.UP, 0, SIZE, ""))

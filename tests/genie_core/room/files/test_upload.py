@@ -53,7 +53,7 @@ def run(it: Upload, host: Host, now: float = 0.0) -> None:
         pump(it, host, now)
 
 
-def test_a_file_is_announced_and_sent_a_few_chunks_at_a_time() -> None:
+def test_file_is_announced_then_chunked() -> None:
     it = upload()
     assert it.take(0) is None
     it.connected()
@@ -89,7 +89,7 @@ def test_only_what_the_host_lacks_is_sent() -> None:
     assert it.take(0) is None
 
 
-def test_what_another_terminal_of_the_same_person_has_sent_is_not_sent_again() -> None:
+def test_parts_sent_elsewhere_are_skipped() -> None:
     it = upload()
     it.connected()
     it.take(0)
@@ -99,7 +99,7 @@ def test_what_another_terminal_of_the_same_person_has_sent_is_not_sent_again() -
     assert it.take(0) == ChunkRange(50, 7)
 
 
-def test_a_new_connection_asks_first_and_goes_on_where_the_host_is() -> None:
+def test_reconnect_resumes_at_host_offset() -> None:
     it, host = upload(), Host()
     it.connected()
     pump(it, host)
@@ -146,7 +146,7 @@ def test_others_pass_after_a_while() -> None:
     assert (it.complete, it.why) == (True, "")
 
 
-def test_what_arrived_damaged_is_sent_once_more_and_not_forever() -> None:
+def test_damaged_upload_is_sent_twice_only() -> None:
     it, host = upload(), Host()
     it.connected()
     arrivals = 0
@@ -161,7 +161,7 @@ def test_what_arrived_damaged_is_sent_once_more_and_not_forever() -> None:
     assert (it.failed, it.code) == (True, "corrupt")
 
 
-def test_a_host_that_takes_nothing_in_is_given_up() -> None:
+def test_stuck_host_is_given_up() -> None:
     it = upload()
     it.connected()
     for _ in range(100):
@@ -182,7 +182,7 @@ def test_a_host_that_miscounts_is_given_up(have: int) -> None:
     assert (it.failed, it.code) == (True, "malformed")
 
 
-def test_an_answer_that_nobody_asked_for_changes_nothing() -> None:
+def test_unasked_answer_changes_nothing() -> None:
     it = upload()
     it.on_stored(5, 0)
     it.on_refused("no_space", "", 0)
@@ -196,7 +196,7 @@ STEP = st.sampled_from(["take", "hear", "cut", "lose", "forget", "busy", "free"]
 
 
 @given(st.lists(STEP, max_size=200))
-def test_whatever_happens_on_the_way_the_file_arrives(steps: list[str]) -> None:
+def test_file_arrives_despite_any_faults(steps: list[str]) -> None:
     it, host = upload(), Host()
     it.connected()
     now = 0.0

@@ -67,7 +67,7 @@ def desk(tmp_path: Path) -> Desk:
     return Desk(tmp_path)
 
 
-async def test_a_file_is_on_its_way_until_it_is_there_and_named(desk: Desk) -> None:
+async def test_file_is_sent_once_stored_and_named(desk: Desk) -> None:
     file = desk.files[0]
     assert desk.uploads.is_sent(file.digest)
     desk.uploads.begin(file)
@@ -108,7 +108,7 @@ async def test_what_a_message_names_is_not_taken_back(desk: Desk) -> None:
     assert not desk.uploads.is_sent(file.digest)
 
 
-async def test_a_new_connection_is_asked_about_a_file_that_is_not_named_yet(desk: Desk) -> None:
+async def test_reconnect_asks_about_unnamed_file(desk: Desk) -> None:
     file = desk.files[0]
     desk.connect()
     desk.uploads.begin(file)
@@ -121,7 +121,7 @@ async def test_a_new_connection_is_asked_about_a_file_that_is_not_named_yet(desk
     assert not desk.uploads.is_sent(file.digest)
 
 
-async def test_old_files_are_offered_to_whoever_hosts_anew_and_nobody_is_told(desk: Desk) -> None:
+async def test_new_host_gets_silent_offers(desk: Desk) -> None:
     for file in desk.files[1:]:
         desk.uploads.name(file)
     desk.connect()

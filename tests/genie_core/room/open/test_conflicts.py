@@ -58,7 +58,7 @@ class Network:
         return Claim(host_record.pin, host_record.key, Challenge("n", room)) if is_there else None
 
 
-async def test_another_host_is_told_of_for_as_long_as_there_is_one() -> None:
+async def test_rival_host_is_reported_until_gone() -> None:
     network, ear = Network(), Ear()
     met: list[tuple[str, Sequence[str]]] = []
     rivals = HostConflicts(
@@ -76,7 +76,7 @@ async def test_another_host_is_told_of_for_as_long_as_there_is_one() -> None:
     assert set(network.asked) == {"bob"}  # never who hosts it here
 
 
-async def test_a_host_that_vanished_is_noticed_though_its_announcement_stays(
+async def test_vanished_rival_is_noticed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("genie_core.room.open.conflicts.AGAIN", 0.0)
@@ -89,7 +89,7 @@ async def test_a_host_that_vanished_is_noticed_though_its_announcement_stays(
         await ear.until(lambda: ear.rivals == [("bob",), ()])
 
 
-async def test_who_may_not_host_or_does_not_answer_is_no_rival() -> None:
+async def test_unentitled_or_silent_is_no_rival() -> None:
     network, ear = Network(), Ear()
     network.announced += [announced(MALLORY, "bob"), announced(BOB, "bob")]
     rivals = HostConflicts(state, ear, HANA.key, network.ask)
@@ -129,7 +129,7 @@ async def test_first_in_the_order_are_asked_first() -> None:
     assert len(asked) <= MOST
 
 
-def test_records_of_the_first_in_the_order_are_kept() -> None:
+def test_first_records_in_order_are_kept() -> None:
     log, (*others, host_record) = evil_heir()
     hosting = SimpleNamespace(records={each.key: each for each in (host_record, *others)})
     joined = cast("JoinedRoom", SimpleNamespace(state=log.state, hosting=hosting))

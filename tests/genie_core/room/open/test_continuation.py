@@ -157,7 +157,7 @@ async def test_unsent_messages_go_to_the_new_room_once(home: Path) -> None:
     assert read_view(old.folder).unsent == ()
 
 
-async def test_hosting_without_right_offers_to_continue(home: Path) -> None:
+async def test_unentitled_host_may_continue(home: Path) -> None:
     saved = copy_of(home / "bob", "bob")
     with pytest.raises(MayContinue, match="genie-tui resume --continue") as caught:
         async with joined("bob", ResumeRoom(saved.id), home / "bob"):
@@ -167,7 +167,7 @@ async def test_hosting_without_right_offers_to_continue(home: Path) -> None:
 
 
 @pytest.mark.parametrize("measure", ["mute", "ban"])
-async def test_muted_and_banned_members_can_not_continue(tmp_path: Path, measure: Measure) -> None:
+async def test_muted_and_banned_can_not_continue(tmp_path: Path, measure: Measure) -> None:
     async with (
         joined("ann", NewRoom("Standup"), tmp_path / "ann") as (ann, _),
         member("bob", tmp_path, ann.hosting.address) as (bob, heard),
@@ -208,7 +208,7 @@ async def test_host_who_answers_is_joined_instead(home: Path) -> None:
                 pass
 
 
-async def test_member_follows_with_key_and_unsent_messages(home: Path) -> None:
+async def test_member_follows_with_unsent(home: Path) -> None:
     old = copy_of(home / "carol", "carol")
     log = old.log_path.read_bytes()
     write_view(old.folder, View(unsent=(PendingMessage("m2", "wait for me", emote=False, at=1.0),)))
@@ -253,7 +253,7 @@ async def test_host_who_comes_back_hosts_the_old_room(home: Path) -> None:
             assert "two rooms now" not in _texts(bob)
 
 
-async def test_invite_of_a_new_room_names_the_copy_of_the_old(home: Path) -> None:
+async def test_new_invite_names_old_copy(home: Path) -> None:
     async with (
         joined("bob", continuing(home), home / "bob") as (bob, _),
         joined("carol", JoinRoom(bob.hosting.address), home / "carol") as (carol, ear),
@@ -317,7 +317,7 @@ async def test_muted_members_room_is_no_continuation(home: Path) -> None:
         assert await continuation_at(state, bob.id, pin, at, "k", 1.0) is None
 
 
-async def test_other_rooms_of_a_member_are_no_continuation(home: Path) -> None:
+async def test_members_other_room_is_refused(home: Path) -> None:
     async with joined("bob", NewRoom("Lunch"), home / "bob") as (bob, _):
         assert await checked(home, bob) is None
         follow = to_follow(home, "carol", bob)
@@ -346,7 +346,7 @@ def asked(ear: Ear) -> list[list[str]]:
 
 
 @pytest.mark.usefixtures("at_once")
-async def test_person_is_asked_once_while_the_host_is_away(home: Path) -> None:
+async def test_away_host_asks_person_once(home: Path) -> None:
     saved, ear = copy_of(home / "carol", "carol"), Ear()
     state, key = known_state(saved), identity_of_person("carol", places(home / "carol")).key
     kept: list[str] = []
@@ -392,7 +392,7 @@ async def test_host_who_is_back_hears_who_continued(home: Path) -> None:
     assert text.startswith("bob continued this room as a new one")
 
 
-async def test_members_of_the_new_room_hear_that_the_host_is_back(home: Path) -> None:
+async def test_members_hear_host_is_back(home: Path) -> None:
     (room,) = Catalog(places(home / "ann").sessions).all()
     ear = Ear()
     async with (
@@ -423,7 +423,7 @@ def test_no_to_a_question_on_opening_is_kept(tmp_path: Path) -> None:
     assert copy_of(tmp_path, "carol").metadata.declined == ("r2", "r3")
 
 
-def test_announcements_of_members_only_are_checked() -> None:
+def test_only_members_announcements_count() -> None:
     bob, eve, mallory = Identity.generate(), Identity.generate(), Identity.generate()
     state = some_room()
     state.members.rebind("bob", bob.key)

@@ -42,7 +42,7 @@ def texts(events: list[Event]) -> list[str]:
     return [event.body.text for event in events if isinstance(event.body, MessagePosted)]
 
 
-def test_a_copy_is_found_by_its_name_but_never_for_an_invite_or_an_address(tmp_path: Path) -> None:
+def test_copy_is_found_by_id_not_invite(tmp_path: Path) -> None:
     saved, copies = copy_with(tmp_path, LOG), Copies(person(tmp_path))
     found = copies.named(f" {saved.metadata.id} ")
     assert found is not None
@@ -62,7 +62,7 @@ def test_a_copy_belongs_to_whom_it_was_made_for(tmp_path: Path) -> None:
     assert Copies(person(tmp_path)).met(KnownRoom("r2")) is None
 
 
-def test_a_copy_that_parts_from_the_hosts_log_is_put_aside(tmp_path: Path) -> None:
+def test_diverged_copy_is_put_aside(tmp_path: Path) -> None:
     saved, copies = copy_with(tmp_path, LOG), Copies(person(tmp_path))
     write_view(saved.folder, View(draft="not sent yet"))
     points = [(3, event_mark(LOG[2])), (4, 12345)]
@@ -79,14 +79,14 @@ def test_a_copy_that_parts_from_the_hosts_log_is_put_aside(tmp_path: Path) -> No
     assert any("~" in room.id for room in rooms)
 
 
-def test_of_a_log_that_has_nothing_in_common_nothing_is_brought_back(tmp_path: Path) -> None:
+def test_unrelated_log_recovers_nothing(tmp_path: Path) -> None:
     saved, copies = copy_with(tmp_path, LOG), Copies(person(tmp_path))
     fresh, bequest = copies.part(saved, Diverged(4, 9, [(1, 1), (4, 12345)]))
     assert bequest == []
     assert fresh.open_log().log.head == 0
 
 
-def test_a_copy_that_was_emptied_goes_on_with_the_host_that_was_met_only(tmp_path: Path) -> None:
+def test_emptied_copy_accepts_met_host(tmp_path: Path) -> None:
     saved = person(tmp_path).catalog.copy_of("r1", "One", "ben", 1.0, address="127.0.0.1:7700")
     founding = found_room(Identity.generate(), "one", "One")
     another, met = (

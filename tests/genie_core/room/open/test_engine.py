@@ -14,7 +14,7 @@ from genie_core.sessions.metadata import SessionMetadata
 from genie_core.sessions.session import SavedSession
 
 
-async def test_changes_of_files_are_kept_in_the_folder_of_the_session(tmp_path: Path) -> None:
+async def test_file_changes_stay_with_session(tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()
     metadata = SessionMetadata(id="garden", title="Garden", kind="hosted", created=0.0)

@@ -67,7 +67,7 @@ async def room_of_three(tmp_path: Path, *, carol_is_there: bool) -> FileRef:
 
 
 @pytest.mark.parametrize("carol_is_there", [True, False])
-async def test_who_lacks_a_file_gets_it_from_whoever_hosts_the_room_anew(
+async def test_member_gets_files_from_new_host(
     tmp_path: Path, carol_is_there: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     b, c = tmp_path / "b", tmp_path / "c"
@@ -80,7 +80,7 @@ async def test_who_lacks_a_file_gets_it_from_whoever_hosts_the_room_anew(
 
 
 @pytest.mark.parametrize("carol_is_there", [True, False])
-async def test_a_host_who_lacks_a_file_gets_it_from_whoever_has_it(
+async def test_host_gets_files_from_members(
     tmp_path: Path, carol_is_there: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     b, c, d = tmp_path / "b", tmp_path / "c", tmp_path / "d"
@@ -98,7 +98,7 @@ async def test_a_host_who_lacks_a_file_gets_it_from_whoever_has_it(
         assert problems == ["the host does not have this file"]
 
 
-async def test_files_that_never_arrived_are_fetched_at_the_next_visit(tmp_path: Path) -> None:
+async def test_missing_files_come_on_rejoin(tmp_path: Path) -> None:
     a, b = tmp_path / "a", tmp_path / "b"
     async with joined("alice", NewRoom("One"), a) as (alice, heard):
         join = JoinRoom(alice.hosting.address, guest=True)
@@ -110,7 +110,7 @@ async def test_files_that_never_arrived_are_fetched_at_the_next_visit(tmp_path: 
             await has(bob, ear, file)
 
 
-async def test_a_second_terminal_opens_what_the_first_one_has_and_attaches_nothing(
+async def test_second_terminal_only_reads_files(
     tmp_path: Path,
 ) -> None:
     a, b = tmp_path / "a", tmp_path / "b"
@@ -144,7 +144,7 @@ def stored(blobs: BlobStore, folder: Path, content: bytes, age: float = 0.0) -> 
     return digest
 
 
-async def test_an_own_copy_keeps_what_messages_name_and_what_was_attached_lately(
+async def test_copy_keeps_named_and_recent_files(
     tmp_path: Path,
 ) -> None:
     copy = room(tmp_path, "r1")
@@ -157,13 +157,13 @@ async def test_an_own_copy_keeps_what_messages_name_and_what_was_attached_lately
     assert kept.digests().keys() == {named, fresh}
 
 
-async def test_a_copy_without_files_has_no_folder_for_them(tmp_path: Path) -> None:
+async def test_copy_without_files_has_no_folder(tmp_path: Path) -> None:
     copy = room(tmp_path, "r1")
     assert (await open_store(copy, [])).digests() == {}
     assert not blobs_of(copy).folder.exists()
 
 
-def test_a_copy_that_is_put_aside_keeps_its_files(tmp_path: Path) -> None:
+def test_put_aside_copy_keeps_its_files(tmp_path: Path) -> None:
     old, new = room(tmp_path / "old", "r1"), room(tmp_path / "new", "r1")
     digest = stored(blobs_of(old), tmp_path, DATA)
     take_over(old.folder, new)
@@ -174,9 +174,7 @@ def test_a_copy_that_is_put_aside_keeps_its_files(tmp_path: Path) -> None:
     assert blobs_of(old).size(digest) == len(DATA)
 
 
-def test_where_a_disk_has_no_second_names_the_new_copy_gets_the_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_hard_links_files_move(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_path: Path, _target: Path) -> None:
         raise PermissionError(1, "operation not permitted")
 
@@ -187,13 +185,13 @@ def test_where_a_disk_has_no_second_names_the_new_copy_gets_the_files(
     assert blobs_of(new).read(digest, 0, len(DATA)) == DATA
 
 
-def test_a_copy_without_files_is_taken_over_just_so(tmp_path: Path) -> None:
+def test_empty_copy_is_taken_over(tmp_path: Path) -> None:
     old, new = room(tmp_path / "old", "r1"), room(tmp_path / "new", "r1")
     take_over(old.folder, new)
     assert blobs_of(new).digests() == {}
 
 
-async def test_what_a_message_waits_for_is_sent_though_it_is_taken_back(tmp_path: Path) -> None:
+async def test_detached_file_goes_with_message(tmp_path: Path) -> None:
     async with joined("alice", NewRoom("One"), tmp_path / "a") as (alice, heard):
         (tmp_path / "plan.bin").write_bytes(DATA)
         file = await alice.files.attach(tmp_path / "plan.bin")

@@ -53,7 +53,7 @@ def copy_of(home: Path, name: str) -> SavedSession:
     return SavedSession.load(folder)
 
 
-async def test_a_room_is_left_and_joined_again_by_its_copy(tmp_path: Path) -> None:
+async def test_room_is_rejoined_by_its_copy(tmp_path: Path) -> None:
     async with joined("ann", NewRoom("One"), tmp_path / "a") as (ann, heard):
         async with joined("ben", JoinRoom(ann.hosting.address, guest=True), tmp_path / "b") as (
             ben,
@@ -72,7 +72,7 @@ async def test_a_room_is_left_and_joined_again_by_its_copy(tmp_path: Path) -> No
             assert ben.name == "ben"  # the copy is his
 
 
-async def test_whoever_has_the_copy_is_the_same_terminal_at_each_visit(tmp_path: Path) -> None:
+async def test_copy_holder_keeps_its_device(tmp_path: Path) -> None:
     home = tmp_path / "b"
     async with joined("ann", NewRoom("One"), tmp_path / "a") as (ann, heard):
         join = JoinRoom(ann.hosting.address, guest=True)
@@ -109,7 +109,7 @@ async def test_the_same_key_joins_at_a_second_terminal(tmp_path: Path) -> None:
             await said(ann, other, ear, "from the host")
 
 
-async def test_two_terminals_that_come_in_at_once_share_one_copy(tmp_path: Path) -> None:
+async def test_simultaneous_terminals_share_copy(tmp_path: Path) -> None:
     home = tmp_path / "b"
     ears = Ear(), Ear()
     async with joined("ann", NewRoom("One"), tmp_path / "a") as (ann, heard):
@@ -123,7 +123,7 @@ async def test_two_terminals_that_come_in_at_once_share_one_copy(tmp_path: Path)
             await each.leave("")
 
 
-async def test_a_name_is_bound_to_the_key_that_used_it_first(tmp_path: Path) -> None:
+async def test_name_is_bound_to_first_key(tmp_path: Path) -> None:
     async with joined("ann", NewRoom("One"), tmp_path / "a") as (ann, _):
         join = JoinRoom(ann.hosting.address, guest=True)
         async with joined("ben", join, tmp_path / "b"):
@@ -133,7 +133,7 @@ async def test_a_name_is_bound_to_the_key_that_used_it_first(tmp_path: Path) -> 
         assert caught.value.code == "name_taken"
 
 
-async def test_another_certificate_than_the_one_known_is_refused_loudly(tmp_path: Path) -> None:
+async def test_changed_certificate_is_refused(tmp_path: Path) -> None:
     async with joined("ann", NewRoom("One"), tmp_path / "a") as (ann, _):
         async with joined("ben", JoinRoom(ann.hosting.address, guest=True), tmp_path / "b"):
             pass
@@ -148,7 +148,7 @@ async def test_another_certificate_than_the_one_known_is_refused_loudly(tmp_path
         assert found in str(caught.value)
 
 
-async def test_a_wrong_secret_is_refused_on_the_hosts_own_machine_too(tmp_path: Path) -> None:
+async def test_loopback_refuses_wrong_secret(tmp_path: Path) -> None:
     async with joined("ann", NewRoom("One"), tmp_path / "a") as (ann, _):
         async with joined("ben", JoinRoom(ann.hosting.address, guest=True), tmp_path / "b"):
             pass
@@ -255,9 +255,7 @@ async def test_what_was_not_sent_is_taken_along(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("then", ["joins again", "hosts it"])
-async def test_what_an_engine_did_while_the_host_was_away_is_known_to_the_room_at_last(
-    tmp_path: Path, then: str
-) -> None:
+async def test_offline_work_is_recorded_late(tmp_path: Path, then: str) -> None:
     a, b = tmp_path / "a", tmp_path / "b"
     ear = Ear()
     async with joined("ann", NewRoom("One"), a) as (ann, _):
@@ -288,7 +286,7 @@ async def test_what_an_engine_did_while_the_host_was_away_is_known_to_the_room_a
         await ear.until(lambda: not again.reports)
 
 
-async def test_an_approval_is_answered_at_another_terminal(tmp_path: Path) -> None:
+async def test_approval_is_answered_elsewhere(tmp_path: Path) -> None:
     a = tmp_path / "a"
     async with (
         joined("ann", NewRoom("One"), a) as (ann, heard),
@@ -385,9 +383,7 @@ def _files_in(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("lie", LIES)
 @pytest.mark.parametrize("by", ["an invite", "an address"])
-async def test_a_host_that_claims_the_id_of_a_room_gets_nothing_of_the_copy(
-    tmp_path: Path, lie: Script, by: str
-) -> None:
+async def test_host_claiming_room_gets_nothing(tmp_path: Path, lie: Script, by: str) -> None:
     async with bens_copy(tmp_path) as (ann, copy):
         before = _files_in(copy.folder)
         async with Impostor(tmp_path, ann.id, lie).running() as impostor:
@@ -415,7 +411,7 @@ def _only_a_name_left(impostor: Impostor) -> None:
         assert frame.keys() <= {"type", "name", "version", "key", "nonce", "room", "knows"}
 
 
-async def test_a_host_that_passes_the_real_ones_signature_on_gets_nothing(tmp_path: Path) -> None:
+async def test_relayed_signature_gets_nothing(tmp_path: Path) -> None:
     """The impostor asks the real host for a signature with the member's own hello."""
     async with bens_copy(tmp_path) as (ann, _):
         real = parse_address(ann.hosting.address)
@@ -443,7 +439,7 @@ def _any_certificate() -> ssl.SSLContext:
     return context
 
 
-async def test_a_room_of_the_same_id_at_another_host_is_kept_apart(
+async def test_same_id_at_other_host_is_separate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Zoe hosts a stolen copy of Ann's room, with a program that does not ask who may."""
@@ -474,7 +470,7 @@ async def test_a_room_of_the_same_id_at_another_host_is_kept_apart(
             await ear.until(lambda: ben.state.messages == 3)
 
 
-async def test_what_a_host_makes_up_of_preferences_reaches_no_member_s_engine(
+async def test_forged_preferences_stay_unread(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ann's program writes into the log whatever it likes, in the names of Ben and Cleo."""

@@ -58,7 +58,7 @@ def test_a_room_without_a_copy_needs_an_invite(tmp_path: Path) -> None:
     assert room.words == words(HANA.key)
 
 
-def test_a_room_is_known_by_the_certificate_of_its_host(tmp_path: Path) -> None:
+def test_room_is_known_by_host_certificate(tmp_path: Path) -> None:
     catalog = Catalog(tmp_path)
     saved = copy(catalog)
     saved.log_path.unlink()
@@ -66,7 +66,7 @@ def test_a_room_is_known_by_the_certificate_of_its_host(tmp_path: Path) -> None:
     assert known(catalog, announced(HANA, "hana", PIN, room="another")) == [""]
 
 
-def test_a_room_is_known_by_the_key_of_a_member_who_hosts_it_now(tmp_path: Path) -> None:
+def test_room_is_known_by_members_key(tmp_path: Path) -> None:
     catalog = Catalog(tmp_path)
     saved = copy(catalog)
     assert known(catalog, announced(BOB, "bob", OTHER)) == [saved.id]
@@ -85,14 +85,14 @@ def test_members_new_room_continues_the_copy(tmp_path: Path) -> None:
     assert not any(room.known for room in rooms)
 
 
-def test_strangers_and_the_banned_make_no_room_known(tmp_path: Path) -> None:
+def test_stranger_or_banned_is_unknown(tmp_path: Path) -> None:
     catalog = Catalog(tmp_path)
     copy(catalog, "ann", Event(5, 1.0, "hana", MemberModerated("ban", "bob")))
     assert known(catalog, announced(MALLORY, "bob", OTHER)) == [""]
     assert known(catalog, announced(BOB, "bob", OTHER)) == [""]
 
 
-def test_a_stranger_who_names_the_hosts_certificate_only_claims_the_room(tmp_path: Path) -> None:
+def test_stranger_with_host_pin_claims_only(tmp_path: Path) -> None:
     catalog = Catalog(tmp_path)
     copy(catalog).update(alias="My garden")
     (room,) = NearbyRooms(catalog, "ann").look([announced(MALLORY, "hana", PIN)])
@@ -105,7 +105,7 @@ def test_a_certificate_without_a_pin_is_nobodys(tmp_path: Path) -> None:
     assert known(catalog, announced(MALLORY, "hana", "")) == [""]
 
 
-def test_the_copy_of_somebody_else_on_this_machine_does_not_count(tmp_path: Path) -> None:
+def test_other_persons_copy_does_not_count(tmp_path: Path) -> None:
     catalog = Catalog(tmp_path)
     copy(catalog, "bob")
     assert known(catalog, announced(HANA, "hana", PIN)) == [""]
@@ -119,7 +119,7 @@ def test_known_rooms_come_first(tmp_path: Path) -> None:
     assert [room.title for room in rooms] == ["Garden", "A room"]
 
 
-def test_a_damaged_catalog_only_makes_rooms_unknown(tmp_path: Path) -> None:
+def test_damaged_catalog_knows_no_room(tmp_path: Path) -> None:
     (tmp_path / "sessions").write_text("no folder")
     assert known(Catalog(tmp_path / "sessions"), announced(HANA, "hana", PIN)) == [""]
 

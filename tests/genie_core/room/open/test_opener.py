@@ -134,7 +134,7 @@ async def test_a_room_is_indexed_once_it_is_closed(tmp_path: Path) -> None:
     assert (await indexed(tmp_path)).startswith("where is the budget?\n")
 
 
-async def test_the_words_of_a_deleted_message_leave_the_index_at_once(tmp_path: Path) -> None:
+async def test_deleted_message_leaves_index(tmp_path: Path) -> None:
     async with joined("ann", NewRoom("Standup"), tmp_path) as (ann, ear):
         await said(ann, ann, ear, "xylophonist")
     assert "xylophonist" in await indexed(tmp_path)
@@ -147,7 +147,7 @@ async def test_the_words_of_a_deleted_message_leave_the_index_at_once(tmp_path: 
         assert b"xylophonist" not in b"".join(each.read_bytes() for each in files)
 
 
-async def test_members_talk_while_the_hosts_own_event_loop_is_blocked(tmp_path: Path) -> None:
+async def test_blocked_host_lets_members_talk(tmp_path: Path) -> None:
     blocked, heard = threading.Event(), threading.Event()
 
     async def talk(address: str) -> None:
@@ -169,7 +169,7 @@ async def test_members_talk_while_the_hosts_own_event_loop_is_blocked(tmp_path: 
         await own.until(lambda: [e.said.text for e in ann.state.threads.values()] == ["hello"])
 
 
-async def test_a_host_misses_nothing_that_is_on_disk_before_they_are_seated(
+async def test_host_sees_events_before_joining(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def written(*given: Any) -> HostedRoom:
@@ -205,7 +205,7 @@ def taken_in(source: SavedSession, home: Path) -> SavedSession:
 
 
 @pytest.mark.parametrize("name", ["zoe", "ann", "bob"])
-async def test_an_imported_session_becomes_that_of_its_new_host(tmp_path: Path, name: str) -> None:
+async def test_import_becomes_its_new_hosts_room(tmp_path: Path, name: str) -> None:
     source = await session_of_ann(tmp_path)
     room = taken_in(source, tmp_path / "z")
     key = identity_of_person(name, places(tmp_path / "z")).key
@@ -234,7 +234,7 @@ async def test_an_imported_session_becomes_that_of_its_new_host(tmp_path: Path, 
         )
 
 
-async def test_no_member_follows_who_hosts_an_import_of_their_room(tmp_path: Path) -> None:
+async def test_no_member_follows_import_host(tmp_path: Path) -> None:
     source = await session_of_ann(tmp_path)
     room = taken_in(source, tmp_path / "z")
     (copy,) = places(tmp_path / "b").sessions.iterdir()
@@ -249,7 +249,7 @@ async def test_no_member_follows_who_hosts_an_import_of_their_room(tmp_path: Pat
         assert not can_host(known, msgspec.structs.replace(host_record, room=known.room))
 
 
-async def test_who_restores_their_own_session_goes_on_with_it(tmp_path: Path) -> None:
+async def test_owner_resumes_restored_session(tmp_path: Path) -> None:
     source = await session_of_ann(tmp_path)
     shutil.copytree(places(tmp_path / "a").keys, places(tmp_path / "z").keys)
     room = taken_in(source, tmp_path / "z")
@@ -271,7 +271,7 @@ async def test_a_fork_of_an_import_can_be_hosted(tmp_path: Path, name: str) -> N
         assert SavedSession.load(made.folder).metadata.id == host.state.room
 
 
-async def test_what_engines_remember_goes_along_when_a_room_gets_another_id(tmp_path: Path) -> None:
+async def test_engine_memory_moves_with_new_id(tmp_path: Path) -> None:
     room = taken_in(await session_of_ann(tmp_path), tmp_path / "z")
     before = room.engine_path / path_name(room.metadata.id)
     before.mkdir(parents=True)
@@ -283,7 +283,7 @@ async def test_what_engines_remember_goes_along_when_a_room_gets_another_id(tmp_
         assert not before.exists()
 
 
-async def test_a_log_that_is_deleted_while_the_room_is_open_comes_back(tmp_path: Path) -> None:
+async def test_deleted_log_returns_while_open(tmp_path: Path) -> None:
     async with joined("ann", NewRoom("Standup"), tmp_path) as (ann, ear):
         await said(ann, ann, ear, "before")
         # The program writes there meanwhile.
@@ -323,7 +323,7 @@ async def test_coming_back_goes_on_from_the_copy(tmp_path: Path) -> None:
         assert log_of(tmp_path, "ben")[:head] == log_of(tmp_path)[:head]
 
 
-async def test_a_room_of_this_machine_may_demand_an_invite_all_the_same(tmp_path: Path) -> None:
+async def test_loopback_room_may_demand_invite(tmp_path: Path) -> None:
     settings = Settings(local=True, trust_loopback=False)
     async with joined("ann", NewRoom("First"), tmp_path / "a", settings) as (ann, _):
         refused = RoomOpener("ben", LOCAL, places(tmp_path / "b"))
@@ -340,7 +340,7 @@ async def test_a_room_of_this_machine_may_demand_an_invite_all_the_same(tmp_path
             assert ben.title == "First"
 
 
-async def test_another_room_at_a_known_address_is_simply_another_room(tmp_path: Path) -> None:
+async def test_known_address_may_host_other_room(tmp_path: Path) -> None:
     async with joined("ann", NewRoom("First"), tmp_path / "a") as (ann, _):
         address = ann.hosting.address
         async with joined("ben", JoinRoom(address, guest=True), tmp_path / "b"):
@@ -385,7 +385,7 @@ async def test_nothing_of_another_room_is_heard(tmp_path: Path) -> None:
         assert texts == ["of room two"]
 
 
-async def test_who_is_let_in_and_then_fails_does_not_stay_as_a_ghost(
+async def test_failed_entry_leaves_no_ghost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object, **__: object) -> SavedSession:
@@ -401,7 +401,7 @@ async def test_who_is_let_in_and_then_fails_does_not_stay_as_a_ghost(
         await own.until(lambda: "ben" in ann.state.people and not ann.state.people["ben"].present)
 
 
-async def test_what_only_a_copy_knows_is_brought_back_and_the_copy_kept(tmp_path: Path) -> None:
+async def test_events_only_in_copy_are_recovered(tmp_path: Path) -> None:
     async with joined("ann", NewRoom("Standup"), tmp_path / "a") as (ann, _):
         address = ann.hosting.address
     shutil.copytree(tmp_path / "a", tmp_path / "old")
@@ -433,7 +433,7 @@ async def test_a_taken_port_leaves_no_room_behind(tmp_path: Path) -> None:
     assert Catalog(tmp_path / "data" / "sessions").all() == []
 
 
-async def test_without_a_chosen_port_a_second_room_finds_one(tmp_path: Path) -> None:
+async def test_second_room_finds_free_port(tmp_path: Path) -> None:
     async with (
         joined("ann", NewRoom("One"), tmp_path / "a") as (one, _),
         joined("ben", NewRoom("Two"), tmp_path / "b") as (two, _),
@@ -448,7 +448,7 @@ async def test_a_room_is_open_in_one_process_at_a_time(tmp_path: Path) -> None:
             await RoomOpener("ann", LOCAL, places(tmp_path)).enter(ResumeRoom(room), Ear())
 
 
-async def test_the_copy_is_reported_before_another_host_is_looked_for(
+async def test_copy_is_read_before_host_search(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with joined("ann", NewRoom("Standup"), tmp_path) as (ann, ear):
@@ -476,7 +476,7 @@ async def test_the_copy_is_reported_before_another_host_is_looked_for(
     assert copy.events[-1].seq == copy.state.head
 
 
-async def test_what_is_damaged_is_told_at_once_to_who_resumes(tmp_path: Path) -> None:
+async def test_damage_is_reported_on_resume(tmp_path: Path) -> None:
     async with joined("ann", NewRoom("Standup"), tmp_path) as (ann, ear):
         for text in ("one", "two"):
             await said(ann, ann, ear, text)
@@ -511,7 +511,7 @@ async def test_what_can_not_be_resumed_says_so(
             await ear.until(lambda: ben.state.host == "ben")
 
 
-async def test_a_former_host_who_joins_is_told_if_nobody_hosts_it(tmp_path: Path) -> None:
+async def test_former_host_hears_of_no_host(tmp_path: Path) -> None:
     async with joined("ann", NewRoom("One"), tmp_path):
         pass
     join = JoinRoom(saved(tmp_path).name)
@@ -519,7 +519,7 @@ async def test_a_former_host_who_joins_is_told_if_nobody_hosts_it(tmp_path: Path
         await RoomOpener("ann", LOCAL, places(tmp_path)).enter(join, Ear())
 
 
-async def test_a_refused_visit_leaves_no_copy_and_can_be_tried_again(tmp_path: Path) -> None:
+async def test_refused_join_leaves_no_copy(tmp_path: Path) -> None:
     async with joined("ann", NewRoom("One"), tmp_path / "a") as (ann, _):
         join = JoinRoom(ann.hosting.address, guest=True)
         with pytest.raises(RoomRefused):
@@ -581,9 +581,7 @@ async def test_a_member_is_back_when_the_host_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("who", ["host", "member"])
-async def test_what_was_not_sent_when_one_left_is_sent_when_one_is_back(
-    tmp_path: Path, who: str
-) -> None:
+async def test_unsent_messages_go_on_return(tmp_path: Path, who: str) -> None:
     home = tmp_path / ("a" if who == "host" else "b")
     late = [
         PendingMessage(f"id-{text}", text, emote=False, at=at) for at, text in enumerate("bc", 2)
@@ -611,9 +609,7 @@ async def test_what_was_not_sent_when_one_left_is_sent_when_one_is_back(
 
 
 @pytest.mark.parametrize("who", ["host", "member"])
-async def test_a_file_of_a_draft_or_of_an_unsent_message_is_still_there_days_later(
-    tmp_path: Path, who: str
-) -> None:
+async def test_draft_and_unsent_files_are_kept(tmp_path: Path, who: str) -> None:
     home = tmp_path / ("a" if who == "host" else "b")
     async with (
         joined("ann", NewRoom("Standup"), tmp_path / "a") as (ann, _),
@@ -635,7 +631,7 @@ async def test_a_file_of_a_draft_or_of_an_unsent_message_is_still_there_days_lat
             assert [file.name for (file,) in files] == ["sent.txt", "drafted.txt"]
 
 
-async def test_a_resumed_room_has_its_workspace_and_template(tmp_path: Path) -> None:
+async def test_resume_keeps_workspace_template(tmp_path: Path) -> None:
     settings = Settings(local=True, template="mention_only", workspace=str(tmp_path))
     async with joined("ann", NewRoom("Standup"), tmp_path / "a", settings):
         pass

@@ -17,13 +17,13 @@ def locations(tmp_path: Path) -> Locations:
     return find_locations({"GENIE_HOME": str(tmp_path)})
 
 
-def test_every_name_is_a_person_and_stays_the_same_one(locations: Locations) -> None:
+def test_each_name_has_one_lasting_key(locations: Locations) -> None:
     alice, bob = identity_of_person("alice", locations), identity_of_person("bob", locations)
     assert alice.key != bob.key
     assert verify(alice.key, identity_of_person("alice", locations).sign(b"hello"), b"hello")
 
 
-def test_names_that_a_room_takes_for_the_same_are_one_person(locations: Locations) -> None:
+def test_equal_names_share_identity(locations: Locations) -> None:
     assert identity_of_person("Zoë", locations).key == identity_of_person(" zoe ", locations).key
 
 
@@ -49,7 +49,7 @@ def test_a_damaged_key_is_not_replaced(locations: Locations) -> None:
     assert file.read_text() == ""
 
 
-def test_a_person_answers_with_another_model_where_it_is_served(locations: Locations) -> None:
+def test_other_model_uses_its_provider(locations: Locations) -> None:
     settings = Settings(model="brain", base_url="http://127.0.0.1:1/v1")
     person = Profile.of("alice", settings, locations)
     small, other, none = map(person.answering_with, ("small", "ollama:qwen3", "offline"))

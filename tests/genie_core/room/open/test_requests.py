@@ -13,7 +13,7 @@ def test_only_what_there_is_a_copy_of_is_known() -> None:
     assert replace(room, copy="r@ann").known
 
 
-def test_the_lobby_is_painted_before_anything_of_the_network_is_loaded() -> None:
+def test_lobby_loads_no_network_modules() -> None:
     code = (
         "import sys, genie_tui.app, genie_core.room.open.service; "
         "sys.exit(', '.join({'zeroconf', 'ifaddr', 'cryptography', 'mnemonic', "

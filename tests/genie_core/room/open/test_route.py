@@ -16,7 +16,7 @@ PIN = "x" * 43
 THERE = Address("10.0.0.7", 7654)
 
 
-def test_a_way_is_an_invite_or_an_address_of_this_machine() -> None:
+def test_invite_or_local_address_is_route() -> None:
     invite = Invite((Address("10.0.0.5", 7654),), "A" * 42 + "E", "abcdefg", b"s" * 16)
     way = route_of(write_invite(invite))
     assert way.whereabouts == (Endpoint(Address("10.0.0.5", 7654), invite.pin),)
@@ -29,14 +29,14 @@ def test_a_way_is_an_invite_or_an_address_of_this_machine() -> None:
         route_of("somewhere nice")
 
 
-def test_a_copy_that_says_nothing_of_where_it_was(tmp_path: Path) -> None:
+def test_copy_without_address_is_refused(tmp_path: Path) -> None:
     room = Catalog(tmp_path).copy_of("r1", "One", "ben", 1.0)
     with pytest.raises(NowhereToLook, match="not known where 'One'"):
         route_back(room)
     assert route_back(room, ["10.0.0.7:7654"], PIN).whereabouts == (Endpoint(THERE, PIN),)
 
 
-def test_the_way_back_begins_where_the_room_is_now_and_knows_each_place_once(
+def test_current_address_comes_first_once(
     tmp_path: Path,
 ) -> None:
     before = ("10.0.0.6:7654", "10.0.0.7:7654", "not an address")
@@ -49,6 +49,6 @@ def test_the_way_back_begins_where_the_room_is_now_and_knows_each_place_once(
     )
 
 
-async def test_a_room_of_which_nothing_is_known_is_not_hosted(tmp_path: Path) -> None:
+async def test_unknown_room_has_no_host(tmp_path: Path) -> None:
     copy = Catalog(tmp_path).copy_of("r1", "One", "ben", 1.0)
     assert await host_of(copy, RoomState(), "", network=False) is None

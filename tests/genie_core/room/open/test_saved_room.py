@@ -25,7 +25,7 @@ def saved(tmp_path: Path) -> SavedSession:
     return SavedSession.load(room.folder)
 
 
-async def test_a_room_is_held_until_its_resources_are_closed(saved: SavedSession) -> None:
+async def test_room_is_held_until_closed(saved: SavedSession) -> None:
     async with AsyncExitStack() as resources:
         opened = await open_held(saved, "ann", resources)
         assert (opened.events, opened.log.head) == ([], 0)
@@ -39,7 +39,7 @@ async def test_a_room_is_held_until_its_resources_are_closed(saved: SavedSession
     assert opened.log.read(0, 1) == []
 
 
-async def test_a_folder_that_was_deleted_meanwhile_is_made_and_held_again(
+async def test_deleted_folder_is_made_and_held(
     saved: SavedSession,
 ) -> None:
     async with AsyncExitStack() as resources:
@@ -53,7 +53,7 @@ async def test_a_folder_that_was_deleted_meanwhile_is_made_and_held_again(
     assert holder(saved.folder) is None
 
 
-async def test_nobody_waits_while_another_process_changes_the_record(saved: SavedSession) -> None:
+async def test_opening_waits_for_record_change(saved: SavedSession) -> None:
     async with asyncio.timeout(scaled(60)), AsyncExitStack() as resources:
         with in_turn(saved.folder):
             opening = asyncio.create_task(open_held(saved, "ann", resources))
@@ -62,7 +62,7 @@ async def test_nobody_waits_while_another_process_changes_the_record(saved: Save
         await opening
 
 
-async def test_who_gives_up_meanwhile_leaves_the_room_free(saved: SavedSession) -> None:
+async def test_cancelled_opening_frees_room(saved: SavedSession) -> None:
     async with asyncio.timeout(scaled(60)), AsyncExitStack() as resources:
         with in_turn(saved.folder):
             opening = asyncio.create_task(open_held(saved, "ann", resources))
@@ -83,7 +83,7 @@ async def test_a_log_that_is_none_leaves_the_room_free(saved: SavedSession) -> N
         assert holder(saved.folder) is None
 
 
-async def test_a_disk_that_hangs_does_not_keep_the_loop_from_going_on(
+async def test_hanging_disk_blocks_no_loop(
     saved: SavedSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hangs, goes_on = threading.Event(), threading.Event()

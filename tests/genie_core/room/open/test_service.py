@@ -36,7 +36,7 @@ def announced(room: str) -> Announcement:
     return Announcement(host_record, "Garden", 7654)
 
 
-def test_own_rooms_and_those_joined_before_are_listed_and_nothing_else(tmp_path: Path) -> None:
+def test_only_own_and_joined_are_listed(tmp_path: Path) -> None:
     service, catalog = room_service(tmp_path)
     catalog.create("Mine", 10.0, host="ann")
     catalog.copy_of("r1", "Hana's", "ann", 30.0, host="hana", address=HERE)
@@ -46,7 +46,7 @@ def test_own_rooms_and_those_joined_before_are_listed_and_nothing_else(tmp_path:
     assert listed == {("Mine", None), ("Hana's", "hana")}
 
 
-def test_a_room_that_cannot_be_read_is_listed_with_what_is_wrong(tmp_path: Path) -> None:
+def test_unreadable_room_has_note(tmp_path: Path) -> None:
     service, catalog = room_service(tmp_path)
     saved = catalog.create("Mine", 10.0)
     (saved.folder / "room.json").write_text("{")
@@ -55,7 +55,7 @@ def test_a_room_that_cannot_be_read_is_listed_with_what_is_wrong(tmp_path: Path)
     assert room.host is None
 
 
-def test_rooms_that_crashed_are_brought_up_to_date_and_those_past_a_limit_told(
+def test_crashed_rooms_catch_up(
     tmp_path: Path,
 ) -> None:
     service, catalog = room_service(tmp_path)
@@ -90,7 +90,7 @@ async def test_rooms_on_the_network_are_seen(tmp_path: Path) -> None:
         await seen.wait()
 
 
-async def test_who_stays_on_this_machine_asks_no_network(tmp_path: Path) -> None:
+async def test_local_service_browses_no_network(tmp_path: Path) -> None:
     service, _ = room_service(tmp_path, local=True)
     lists: list[Sequence[NearbyRoom]] = []
     async with (
@@ -113,7 +113,7 @@ def test_a_saved_room_is_quoted_by_its_title(tmp_path: Path) -> None:
         service.quote("elsewhere", 1)
 
 
-def test_rooms_are_opened_again_as_they_were_left(tmp_path: Path) -> None:
+def test_open_rooms_are_reopened_in_order(tmp_path: Path) -> None:
     service, catalog = room_service(tmp_path)
     mine = catalog.create("Mine", 10.0, host="ann")
     hers = catalog.copy_of("r1", "Hana's", "ann", 30.0, host="hana", address=HERE)

@@ -72,7 +72,7 @@ async def test_whoever_enters_is_online_until_the_end() -> None:
         assert [status.state for status in ben.links].count(ConnectionState.CLOSED) == 1
 
 
-async def test_whoever_is_kept_out_hears_why_and_nothing_is_shown_as_ended() -> None:
+async def test_refused_member_hears_reason() -> None:
     async with room() as server, asyncio.timeout(DEADLINE):
         ben = Member(local_connector(server), "system")
         with pytest.raises(RoomRefused):
@@ -84,7 +84,7 @@ async def test_whoever_is_kept_out_hears_why_and_nothing_is_shown_as_ended() -> 
             assert ConnectionState.CLOSED not in [status.state for status in each.links]
 
 
-async def test_the_first_reason_to_part_counts_and_tells_how_to_go_on() -> None:
+async def test_first_end_reason_counts() -> None:
     async with room() as server, asyncio.timeout(DEADLINE):
         ben = Member(local_connector(server))
         await ben.room.start()
@@ -97,7 +97,7 @@ async def test_the_first_reason_to_part_counts_and_tells_how_to_go_on() -> None:
         assert (parting.next_step, parting.saved) == (NextStep.HOST, "copy-7")
 
 
-async def test_a_fault_in_what_follows_an_event_ends_the_visit_visibly() -> None:
+async def test_event_fault_ends_visit_visibly() -> None:
     async with room() as server, asyncio.timeout(DEADLINE):
         ben = Member(local_connector(server))
         await ben.room.start()
@@ -110,7 +110,7 @@ async def test_a_fault_in_what_follows_an_event_ends_the_visit_visibly() -> None
         await cleo.room.disconnect()
 
 
-async def test_a_host_whose_log_went_another_way_ends_the_seat_with_what_is_unsent() -> None:
+async def test_diverged_host_ends_visit() -> None:
     port = free_port()
     async with opened() as live:
         await live.server.listen(port=port)

@@ -56,7 +56,7 @@ class Desk:
         return [each.text for each in self.client.queue.take(0.0) if isinstance(each, PostMessage)]
 
 
-async def test_what_waits_for_its_files_comes_after_what_the_client_has(tmp_path: Path) -> None:
+async def test_message_waits_for_file_and_order(tmp_path: Path) -> None:
     (file,) = files(1)
     desk = Desk(tmp_path)
     desk.say("first")
@@ -71,7 +71,7 @@ async def test_what_waits_for_its_files_comes_after_what_the_client_has(tmp_path
     assert desk.arrived == []  # it went up
 
 
-async def test_a_file_that_can_not_be_sent_lets_its_message_go(tmp_path: Path) -> None:
+async def test_failed_file_frees_its_message(tmp_path: Path) -> None:
     (file,) = files(1)
     desk = Desk(tmp_path)
     desk.say("with a file", file)
@@ -90,7 +90,7 @@ async def test_a_file_that_came_down_is_told_of(tmp_path: Path) -> None:
     assert len(desk.ear.transfers) == 2
 
 
-async def test_a_file_is_given_up_only_if_no_message_brings_it(tmp_path: Path) -> None:
+async def test_only_unreferenced_file_is_dropped(tmp_path: Path) -> None:
     first, second = files(2)
     desk = Desk(tmp_path)
     desk.say("look", first)
@@ -99,7 +99,7 @@ async def test_a_file_is_given_up_only_if_no_message_brings_it(tmp_path: Path) -
     assert desk.shelf.dropped == [second.digest]
 
 
-async def test_messages_of_an_earlier_seat_bring_their_files_again(tmp_path: Path) -> None:
+async def test_restored_message_resends_files(tmp_path: Path) -> None:
     (file,) = files(1)
     earlier, later = Desk(tmp_path), Desk(tmp_path)
     earlier.say("look", file)
@@ -113,7 +113,7 @@ async def test_messages_of_an_earlier_seat_bring_their_files_again(tmp_path: Pat
 
 
 @pytest.mark.parametrize("at_once", [True, False])
-async def test_a_message_goes_without_a_file_that_is_gone(tmp_path: Path, *, at_once: bool) -> None:
+async def test_message_goes_without_lost_file(tmp_path: Path, *, at_once: bool) -> None:
     lost, kept = files(2)
     earlier, later = Desk(tmp_path), Desk(tmp_path)
     earlier.say("look", lost, kept)
@@ -131,7 +131,7 @@ async def test_a_message_goes_without_a_file_that_is_gone(tmp_path: Path, *, at_
     assert later.ear.notices == ["file0 is no longer on this machine; your message goes without"]
 
 
-async def test_no_more_may_wait_than_the_room_would_ever_take(tmp_path: Path) -> None:
+async def test_unsent_messages_are_bounded(tmp_path: Path) -> None:
     (file,) = files(1)
     desk = Desk(tmp_path)
     desk.say("first", file)
@@ -142,7 +142,7 @@ async def test_no_more_may_wait_than_the_room_would_ever_take(tmp_path: Path) ->
     assert len(desk.pending()) == MAX_UNSENT
 
 
-async def test_what_an_earlier_seat_could_not_send_is_sent_by_the_next_in_order() -> None:
+async def test_next_client_sends_unsent_in_order() -> None:
     async with opened() as live:
         address = str(await live.server.listen(port=0))
         ann, heard = await live.joined("ann", None)
@@ -169,7 +169,7 @@ async def test_what_an_earlier_seat_could_not_send_is_sent_by_the_next_in_order(
         assert said[5].text == "and one more"
 
 
-async def test_messages_wait_for_their_files_and_keep_their_order(tmp_path: Path) -> None:
+async def test_messages_keep_order_despite_files(tmp_path: Path) -> None:
     first, second = files(2)
     async with opened(files=Store(first, second)) as live:
         shelf = Shelf(tmp_path)
@@ -202,7 +202,7 @@ async def test_messages_wait_for_their_files_and_keep_their_order(tmp_path: Path
 
 
 @pytest.mark.parametrize(("most", "taken"), [(100_000, True), (1_000, False)])
-async def test_a_kept_message_is_measured_by_what_this_room_takes(most: int, taken: bool) -> None:
+async def test_kept_message_obeys_room_limit(most: int, taken: bool) -> None:
     """Before the welcome nothing is known of that, and too long a message comes back."""
     kept = PendingMessage("m1", "x" * 20_000, emote=False, at=1.0)
     async with opened(limits=Limits(text_chars=most)) as live:

@@ -32,7 +32,7 @@ def host_record_of(name: str, pin: str = "") -> HostRecord:
     )
 
 
-async def test_whoever_accepted_to_host_does_so_when_the_host_leaves(tmp_path: Path) -> None:
+async def test_accepted_heir_hosts_after_leave(tmp_path: Path) -> None:
     host_record = host_record_of("ben")
     async with opened() as live:
         connector = ws_connector(str(await live.server.listen(port=0)))
@@ -69,7 +69,7 @@ async def test_whoever_accepted_to_host_does_so_when_the_host_leaves(tmp_path: P
         assert dora.ended is None
 
 
-async def test_only_who_hosts_now_is_told_and_only_to_those_who_knew_another_host() -> None:
+async def test_only_changed_host_is_announced() -> None:
     past = [Event(1, 1.0, ROOM, RoomCreated("r", "Room"))]
     past += [Event(seq, 2.0, ROOM, HostStarted(name)) for seq, name in ((2, "ann"), (3, "ben"))]
     past.append(Event(4, 3.0, ROOM, HostStarted("carol")))
@@ -122,7 +122,7 @@ def proof_of(invite: Invite) -> bytes:
     return hmac.digest(invite.secret, b"meeting", hashlib.sha256)
 
 
-async def test_an_older_host_is_not_sent_what_it_does_not_know() -> None:
+async def test_older_host_gets_no_invite_request() -> None:
     async with opened() as live:
         ann, ear = await live.joined("ann", None)
         ann.hosting.on_welcome(Welcome("r", "Room", "ann", "host", "ann", 1, Limits()))
@@ -134,7 +134,7 @@ async def test_an_older_host_is_not_sent_what_it_does_not_know() -> None:
 
 
 @pytest.mark.parametrize("text", ["\x1b[2J", "genie1-", "http://example.org", ""])
-def test_what_a_host_sends_for_an_invite_and_is_none_is_not_shown(text: str) -> None:
+def test_invalid_invite_is_not_shown(text: str) -> None:
     heir = Heir()
     heir.hosting.on_issued(InviteIssued(text))
     assert invites_in(heir.ear) == []
@@ -143,7 +143,7 @@ def test_what_a_host_sends_for_an_invite_and_is_none_is_not_shown(text: str) -> 
     assert "\x1b" not in notice
 
 
-async def test_without_a_place_to_host_at_nobody_is_asked(tmp_path: Path) -> None:
+async def test_without_record_no_offer_shows(tmp_path: Path) -> None:
     async with opened() as live:
         ann, _ = await live.joined("ann", None)
         ben, ear = await live.joined("ben", loader(tmp_path))
@@ -192,7 +192,7 @@ class Heir:
         self.hosting.on_event(event, before)
 
 
-async def test_only_the_deed_that_was_accepted_here_makes_an_heir() -> None:
+async def test_only_accepted_record_makes_heir() -> None:
     ben = Heir()
     assert not ben.hosting.accept()  # nobody hears it without a connection
     ben.see(3, RoomSuspended("", "ben", host_record_of("ben", "x" * 43)))
@@ -215,7 +215,7 @@ async def test_a_new_host_is_told_of_once() -> None:
     assert ben.ear.notices[1:] == ["dan hosts this room now"]
 
 
-async def test_a_host_neither_inherits_nor_is_told_who_hosts() -> None:
+async def test_host_inherits_and_hears_nothing() -> None:
     ben = Heir(hosts=True)
     ben.hosting.accept()
     ben.see(3, RoomSuspended("", "ben", ben.host_record))
@@ -224,7 +224,7 @@ async def test_a_host_neither_inherits_nor_is_told_who_hosts() -> None:
 
 
 @pytest.mark.parametrize("known", [True, False])
-async def test_a_welcome_may_tell_where_the_room_is_hosted(known: bool) -> None:
+async def test_welcome_may_name_host_record(known: bool) -> None:
     ben, host_record = Heir(), host_record_of("ann") if known else None
     ben.hosting.on_welcome(
         Welcome("r", "Room", "ben", "member", "ann", 2, Limits(), host_record=host_record)

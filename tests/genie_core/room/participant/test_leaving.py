@@ -42,7 +42,7 @@ def working(person: JoinedRoom) -> list[MessageThread]:
     return [e for e in person.state.threads.values() if e.phase is Phase.WORKING]
 
 
-async def test_leaving_does_not_wait_for_an_agent_that_will_not_end(
+async def test_stubborn_agent_delays_no_leaving(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("genie_core.room.engine.runs.END_TIMEOUT", 0.2)
@@ -69,7 +69,7 @@ async def test_leaving_does_not_wait_for_an_agent_that_will_not_end(
         assert kinds[-1] == "RoomSuspended"
 
 
-async def test_the_receipt_tells_finished_cancelled_parked_and_left_behind(tmp_path: Path) -> None:
+async def test_receipt_lists_each_kind_of_end(tmp_path: Path) -> None:
     released, going = asyncio.Event(), asyncio.Event()
 
     async def run(input: AgentInput, callback: ApprovalCallback, _emit: Emit) -> str:  # noqa: A002 - as in Agent.run
@@ -114,7 +114,7 @@ async def test_the_receipt_tells_finished_cancelled_parked_and_left_behind(tmp_p
     assert await ann.leave() == receipt
 
 
-async def test_leaving_leaves_a_thread_behind_that_an_agent_waits_for(tmp_path: Path) -> None:
+async def test_blocked_thread_is_left_behind(tmp_path: Path) -> None:
     release = threading.Event()
 
     async def blocked(_input: AgentInput, _callback: ApprovalCallback, _emit: Emit) -> str:
@@ -130,7 +130,7 @@ async def test_leaving_leaves_a_thread_behind_that_an_agent_waits_for(tmp_path: 
     assert [each.text for each in receipt.cancelled] == ["wait for it"]
 
 
-async def test_what_is_said_while_the_host_suspends_is_answered_when_the_room_is_back(
+async def test_message_in_suspend_is_answered(
     tmp_path: Path,
 ) -> None:
     released = asyncio.Event()
@@ -223,7 +223,7 @@ async def stranded(
         yield live.sink.events, ben, call.id
 
 
-async def test_what_was_allowed_while_the_host_was_away_is_not_asked_again(
+async def test_offline_grant_is_not_asked_again(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Whoever left before the host was back tells of it at the next visit."""
@@ -255,7 +255,7 @@ async def test_what_was_allowed_while_the_host_was_away_is_not_asked_again(
     assert "did not record" not in caplog.text
 
 
-async def test_a_call_that_nobody_answered_before_the_host_was_gone_waits_for_the_next_visit(
+async def test_unanswered_call_waits_for_return(
     tmp_path: Path,
 ) -> None:
     deleter = Deleter()
@@ -279,7 +279,7 @@ async def test_a_call_that_nobody_answered_before_the_host_was_gone_waits_for_th
         assert failed == []
 
 
-async def test_a_program_that_ended_in_the_middle_leaves_what_it_could_tell(tmp_path: Path) -> None:
+async def test_killed_program_keeps_answer(tmp_path: Path) -> None:
     """What was answered stays answered; the run, of which nobody knows the end, is lost."""
     deleter = Deleter()
     async with stranded(tmp_path, deleter) as (events, ben, approval):
@@ -335,7 +335,7 @@ async def stranded_again(
         yield live.sink.events, ben, approval
 
 
-async def test_a_call_is_made_once_however_often_its_run_is_cut_off(tmp_path: Path) -> None:
+async def test_cut_runs_make_call_once(tmp_path: Path) -> None:
     """Two runs end in the same words; that the first was recorded says nothing of the second."""
     slow = Slow()
     async with stranded_again(tmp_path, slow) as (events, ben, approval):
@@ -362,7 +362,7 @@ async def test_a_call_is_made_once_however_often_its_run_is_cut_off(tmp_path: Pa
         assert slow.done == ["old.txt"]
 
 
-async def test_work_that_goes_on_while_the_host_is_away_is_on_the_receipt(tmp_path: Path) -> None:
+async def test_offline_work_is_on_receipt(tmp_path: Path) -> None:
     deleter = Deleter()
     async with stranded_again(tmp_path, deleter) as (_, ben, approval):
         assert ben.approvals.answer(approval, Answer(allow=True))
@@ -372,7 +372,7 @@ async def test_work_that_goes_on_while_the_host_is_away_is_on_the_receipt(tmp_pa
     assert [(each.text, each.detail) for each in receipt.unheard] == [("old.txt", "answered")]
 
 
-async def test_a_step_too_large_for_the_host_that_is_there_now_keeps_nobody_out(
+async def test_oversized_step_keeps_member_in(
     tmp_path: Path,
 ) -> None:
     class Talker(Deleter):
@@ -401,7 +401,7 @@ async def test_a_step_too_large_for_the_host_that_is_there_now_keeps_nobody_out(
         assert ben.state.calls[approval].outcome == "approved"
 
 
-async def test_what_became_of_a_message_that_this_log_does_not_have_is_left_out(
+async def test_report_on_unknown_is_dropped(
     tmp_path: Path,
 ) -> None:
     def prepare(joined: JoinedRoom) -> None:
@@ -413,7 +413,7 @@ async def test_what_became_of_a_message_that_this_log_does_not_have_is_left_out(
         assert ben.reports == ()
 
 
-async def test_who_is_back_before_the_host_knows_that_they_were_gone_takes_their_own_place(
+async def test_early_return_replaces_own_ghost(
     tmp_path: Path,
 ) -> None:
     """The connection from before seems to last; whoever has the copy is the same terminal."""

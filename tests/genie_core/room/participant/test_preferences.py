@@ -35,7 +35,7 @@ class Told:
         self.state.apply(Event(self.state.head + 1, 1.0, by, body))
 
 
-async def test_the_owners_are_those_of_this_machine_whatever_the_room_is_told() -> None:
+async def test_owner_preferences_are_local() -> None:
     own, told = Own(), Told()
     for preferences in (RoomPreferences("Ann", own, told), RoomPreferences("Ann", own)):
         own.text = ""
@@ -46,7 +46,7 @@ async def test_the_owners_are_those_of_this_machine_whatever_the_room_is_told() 
         assert await preferences.get_preferences("ann") == "in rhymes"
 
 
-async def test_a_host_hears_what_the_people_who_are_here_prefer() -> None:
+async def test_host_gets_members_preferences() -> None:
     told = Told()
     preferences = RoomPreferences("ann", Own(), told)
     told.tell("Ben", MemberJoined("guest", preferences="in prose"))
@@ -58,7 +58,7 @@ async def test_a_host_hears_what_the_people_who_are_here_prefer() -> None:
     assert await preferences.get_preferences("ben") is None
 
 
-async def test_what_an_earlier_host_has_written_of_people_does_not_count() -> None:
+async def test_earlier_host_sets_no_preferences() -> None:
     told = Told()
     preferences = RoomPreferences("ann", Own(), told)
     told.tell("", HostStarted("mallory"))
@@ -71,6 +71,6 @@ async def test_what_an_earlier_host_has_written_of_people_does_not_count() -> No
     assert await preferences.get_preferences("ben") is None
 
 
-async def test_who_does_not_host_believes_nothing_that_others_are_said_to_prefer() -> None:
+async def test_member_ignores_others_preferences() -> None:
     preferences = RoomPreferences("ann", Own())
     assert await preferences.get_preferences("ben") is None

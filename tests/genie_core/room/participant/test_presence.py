@@ -15,9 +15,7 @@ from genie_core.room.security.invite_tokens import InviteTokens
 from genie_core.storage.atomic import replace_file
 
 
-async def test_whoever_closes_waits_for_the_last_passes_and_the_loop_does_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_closing_waits_for_last_save(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hangs, goes_on = threading.Event(), threading.Event()
 
     def write(path: Path, content: bytes) -> None:
@@ -86,7 +84,7 @@ class FullDisk:
         return self.told.pop(0)
 
 
-async def test_voided_invites_stay_void_though_the_disk_is_full_and_the_new_one_is_told_as_unsure(
+async def test_full_disk_keeps_old_invites_void(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, tokens = tmp_path / TOKENS_NAME, InviteTokens()
@@ -110,9 +108,7 @@ async def test_voided_invites_stay_void_though_the_disk_is_full_and_the_new_one_
     assert old.id not in [each.id for each in kept._tokens.values()]
 
 
-async def test_an_invite_that_can_not_be_voided_for_good_is_told_as_that(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_failed_voiding_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(path: Path, *, missing_ok: bool = False) -> None:
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
@@ -136,7 +132,7 @@ async def test_an_invite_that_can_not_be_voided_for_good_is_told_as_that(
     assert not (tmp_path / TOKENS_NAME).exists()
 
 
-async def test_an_invite_that_was_used_up_is_told_as_unsure_until_that_is_on_disk(
+async def test_used_up_is_unsure_until_saved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, tokens = tmp_path / TOKENS_NAME, InviteTokens()

@@ -77,7 +77,7 @@ async def trio(folder: Path, **engines: EngineLoader | None) -> AsyncIterator[Tr
         yield people
 
 
-async def test_a_private_message_is_read_by_its_two_people_only(tmp_path: Path) -> None:
+async def test_only_two_people_read_message(tmp_path: Path) -> None:
     async with trio(tmp_path) as room:
         room.people["ben"].messages.send(SECRET, to="CLEO")
         await room.all_have(1)
@@ -109,7 +109,7 @@ async def test_no_engine_takes_in_a_private_message(tmp_path: Path) -> None:
     assert not any(SECRET.encode() in file.read_bytes() for file in files_in(tmp_path))
 
 
-async def test_a_private_request_is_answered_by_the_own_agent_alone(tmp_path: Path) -> None:
+async def test_own_agent_alone_answers_request(tmp_path: Path) -> None:
     load = {name: loader(tmp_path / name) for name in ("ann", "ben")}
     async with trio(tmp_path, **load) as room:
         room.people["ben"].messages.send(SECRET, to="ben")
@@ -132,7 +132,7 @@ async def test_a_private_request_is_answered_by_the_own_agent_alone(tmp_path: Pa
             assert not any(isinstance(each, AnswerDelta) for each in room.ears[name].told)
 
 
-async def test_what_was_asked_privately_is_no_part_of_the_conversation(tmp_path: Path) -> None:
+async def test_request_stays_out_of_conversation(tmp_path: Path) -> None:
     """The host's engine serves guests with the same session."""
     asked: list[str] = []
 
@@ -157,7 +157,7 @@ async def test_what_was_asked_privately_is_no_part_of_the_conversation(tmp_path:
     assert [each.content for each in remembered] == ["what did ann ask?", "well"]
 
 
-async def test_a_call_of_a_private_request_is_asked_of_its_owner_and_hidden_from_others(
+async def test_call_is_shown_to_owner_only(
     tmp_path: Path,
 ) -> None:
     load = loader(tmp_path / "ben", run=tool_user)
@@ -175,7 +175,7 @@ async def test_a_call_of_a_private_request_is_asked_of_its_owner_and_hidden_from
         assert SECRET.encode() not in room.log
 
 
-async def test_a_parked_call_of_a_private_request_is_made_after_a_restart(tmp_path: Path) -> None:
+async def test_parked_call_runs_after_restart(tmp_path: Path) -> None:
     load = loader(tmp_path / "ben", run=tool_user)
     async with opened() as live:
         connector = await by_socket(live)
@@ -208,7 +208,7 @@ def restored_from(joined: JoinedRoom, events: list[Event]) -> None:
     joined.replay([], decode_state(encode_state(state)))
 
 
-async def test_an_edit_of_a_private_message_stays_private(tmp_path: Path) -> None:
+async def test_private_edit_stays_private(tmp_path: Path) -> None:
     async with trio(tmp_path) as room:
         ben = room.people["ben"]
         ben.messages.send("on Monday", to="cleo")
@@ -223,9 +223,7 @@ async def test_an_edit_of_a_private_message_stays_private(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("to", ["", "cleo"])
-async def test_the_text_of_an_edit_that_the_room_refuses_comes_back(
-    tmp_path: Path, to: str
-) -> None:
+async def test_refused_edit_returns_its_text(tmp_path: Path, to: str) -> None:
     async with trio(tmp_path) as room:
         ben, ear = room.people["ben"], room.ears["ben"]
         ben.messages.send("on Monday", to=to)
@@ -256,7 +254,7 @@ async def test_a_public_reply_quotes_nothing_private(tmp_path: Path) -> None:
         assert quoted.text == SECRET
 
 
-async def test_who_comes_back_with_another_copy_reads_their_private_messages_again(
+async def test_new_copy_reads_messages_again(
     tmp_path: Path,
 ) -> None:
     async with trio(tmp_path) as room:
@@ -277,9 +275,7 @@ async def test_who_comes_back_with_another_copy_reads_their_private_messages_aga
         ("cleo", "you have no agent of your own here"),
     ],
 )
-async def test_what_can_not_be_private_is_refused_before_it_is_sent(
-    tmp_path: Path, to: str, why: str
-) -> None:
+async def test_impossible_recipient_is_refused(tmp_path: Path, to: str, why: str) -> None:
     async with trio(tmp_path) as room:
         with pytest.raises(NotPrivate, match=why):
             room.people["cleo"].messages.send(SECRET, to=to)
@@ -293,7 +289,7 @@ async def test_files_are_not_sent_privately(tmp_path: Path) -> None:
             room.people["cleo"].messages.send(SECRET, to="ben", files=[file])
 
 
-async def test_a_host_that_opens_a_sealed_message_shows_nothing_of_its_own(tmp_path: Path) -> None:
+async def test_text_beside_seal_is_not_shown(tmp_path: Path) -> None:
     """A text beside what is sealed is not the author's, whatever its signature says."""
     async with trio(tmp_path) as room:
         room.people["ben"].messages.send(SECRET, to="cleo")
@@ -311,12 +307,12 @@ def files_in(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file()]
 
 
-def test_events_without_privacy_are_written_as_before() -> None:
+def test_public_event_encoding_is_stable() -> None:
     data = json.loads(msgspec.json.encode(Event(1, 1.0, "ann", MessagePosted("1", "hi"))))
     assert data["body"] == {"type": "said", "id": "1", "text": "hi"}
 
 
-async def test_an_edit_of_a_message_that_is_too_old_is_never_sent(
+async def test_edit_of_forgotten_is_not_sent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Once its message is forgotten, it is not known who may read the new text."""
@@ -346,7 +342,7 @@ async def test_an_edit_of_a_message_that_is_too_old_is_never_sent(
         assert [each.text for each in sent] == [""]
 
 
-async def test_a_waiting_message_is_for_the_key_that_its_reader_had(tmp_path: Path) -> None:
+async def test_waiting_message_keeps_reader_key(tmp_path: Path) -> None:
     async with trio(tmp_path) as room:
         ben = room.people["ben"]
         ben.messages._queue.online = False

@@ -27,7 +27,7 @@ from genie_core.room.state.room_state import RoomState
 from genie_core.runtime.grace import Grace
 
 
-async def test_every_step_is_taken_in_order_whatever_becomes_of_the_others() -> None:
+async def test_all_steps_run_in_order() -> None:
     taken: list[str] = []
 
     async def good() -> None:
@@ -60,7 +60,7 @@ async def test_every_step_is_taken_in_order_whatever_becomes_of_the_others() -> 
     ]
 
 
-async def test_a_step_that_ignores_its_cancellation_is_left_behind() -> None:
+async def test_stubborn_step_is_left_behind() -> None:
     released, taken = asyncio.Event(), list[str]()
 
     async def stubborn() -> None:
@@ -80,7 +80,7 @@ async def test_a_step_that_ignores_its_cancellation_is_left_behind() -> None:
     assert taken == ["ending", "closing"]
 
 
-async def test_a_grace_ends_with_the_work_or_when_it_is_cut_short_or_over() -> None:
+async def test_grace_ends_with_work_or_cut() -> None:
     idle = asyncio.Event()
     assert not await Grace(0).wait_for(idle)
     long = Grace(1_000.0)
@@ -104,7 +104,7 @@ def after(*bodies: tuple[str, AnyBody]) -> RoomState:
     return state
 
 
-def test_a_receipt_goes_by_what_the_room_knows_in_the_end() -> None:
+def test_receipt_follows_final_room_state() -> None:
     long = "word " * 40
     state = after(
         (ROOM, RoomCreated("r", "Room")),
@@ -168,9 +168,7 @@ def test_a_receipt_goes_by_what_the_room_knows_in_the_end() -> None:
         ([AnswerPosted(5, "of another message")], ""),
     ],
 )
-def test_how_work_ended_of_which_the_room_has_not_heard(
-    unrecorded: list[RunBody], detail: str
-) -> None:
+def test_unrecorded_end_is_on_receipt(unrecorded: list[RunBody], detail: str) -> None:
     state = after(
         (ROOM, RoomCreated("r", "Room")),
         (ROOM, HostStarted("ann")),

@@ -64,7 +64,7 @@ def test_an_event_is_folded_kept_and_shown_once() -> None:
     assert desk.kept == desk.ear.events == EVENTS
 
 
-def test_what_was_replayed_is_heard_once_the_room_agrees() -> None:
+def test_replay_is_heard_once_room_agrees() -> None:
     desk = Desk()
     desk.room.replay(EVENTS[:3])
     assert desk.room.state.head == 3
@@ -87,7 +87,7 @@ def test_a_replay_goes_on_from_a_state() -> None:
     assert desk.ear.events == EVENTS[2:]
 
 
-def test_text_of_the_own_engine_is_not_told_twice() -> None:
+def test_own_engine_deltas_are_skipped() -> None:
     desk = Desk()
     desk.hear(*EVENTS)
     for seq, by in ((4, "ann"), (5, "ben")):
@@ -118,7 +118,7 @@ PAST = [
 @pytest.mark.parametrize(
     "other", [HostStarted("mallory", room="q", key="M"), RoomCreated("q", "Room")]
 )
-def test_a_host_can_not_give_a_name_another_key_by_changing_the_rooms_id(other: AnyBody) -> None:
+def test_changed_room_id_rebinds_no_key(other: AnyBody) -> None:
     desk = Desk()
     desk.deliver(Welcome("r", "Room", "ben", "member", "mallory", 4, Limits()))
     desk.hear(*PAST, PAST[0])  # the ids of before are no contradiction
@@ -130,7 +130,7 @@ def test_a_host_can_not_give_a_name_another_key_by_changing_the_rooms_id(other: 
     assert desk.kept == desk.ear.events == PAST
 
 
-async def test_a_new_title_is_reported_once_the_room_has_it() -> None:
+async def test_new_title_is_reported_when_live() -> None:
     desk = Desk()
     desk.deliver(Welcome("r", "Room", "bob", "member", "mallory", 4, Limits()))
     desk.hear(*PAST)  # the room had another title in its past

@@ -38,7 +38,7 @@ async def tool_user(input: AgentInput, callback: ApprovalCallback, emit: Emit) -
     return f"deleted {input.query}" if verdict else f"kept it: {verdict.reason}"
 
 
-async def test_a_member_handles_their_own_messages_and_the_host_those_of_guests(
+async def test_guest_messages_go_to_host(
     tmp_path: Path,
 ) -> None:
     async with opened() as live:
@@ -58,7 +58,7 @@ async def test_a_member_handles_their_own_messages_and_the_host_those_of_guests(
         assert answers["cleo"] == "echo: from cleo"
 
 
-async def test_the_reason_for_silence_reaches_everybody(tmp_path: Path) -> None:
+async def test_ignore_reason_reaches_everybody(tmp_path: Path) -> None:
     async with opened() as live:
         ann, _ = await live.joined("ann", loader(tmp_path / "a", ignore_all))
         cleo, ear = await live.joined("cleo", None)
@@ -69,7 +69,7 @@ async def test_the_reason_for_silence_reaches_everybody(tmp_path: Path) -> None:
         assert thread.decision.reason == "told to ignore everything"
 
 
-async def test_only_the_handler_can_answer_and_the_first_answer_counts(tmp_path: Path) -> None:
+async def test_first_answer_of_handler_counts(tmp_path: Path) -> None:
     async with opened() as live:
         ann, ear = await live.joined("ann", loader(tmp_path / "a", run=tool_user))
         cleo, _ = await live.joined("cleo", None)
@@ -94,7 +94,7 @@ async def test_only_the_handler_can_answer_and_the_first_answer_counts(tmp_path:
         )
 
 
-async def test_a_grant_for_the_session_covers_that_tool_for_that_person_only(
+async def test_session_grant_binds_tool_and_user(
     tmp_path: Path,
 ) -> None:
     async with opened() as live:
@@ -118,7 +118,7 @@ async def test_a_grant_for_the_session_covers_that_tool_for_that_person_only(
         ]
 
 
-async def test_text_in_the_making_reaches_the_others_and_comes_once(tmp_path: Path) -> None:
+async def test_deltas_reach_others_once(tmp_path: Path) -> None:
     async def slow(_input: AgentInput, _callback: ApprovalCallback, emit: Emit) -> str:
         emit("half ")
         await gate.wait()
@@ -136,7 +136,7 @@ async def test_text_in_the_making_reaches_the_others_and_comes_once(tmp_path: Pa
         assert "".join(text for _, text in ear.deltas) == "half "
 
 
-async def test_author_and_handler_may_stop_a_run_and_others_may_not(tmp_path: Path) -> None:
+async def test_only_author_and_handler_stop_run(tmp_path: Path) -> None:
     async with opened() as live:
         ann, ear = await live.joined("ann", loader(tmp_path / "a", run=tool_user))
         cleo, _ = await live.joined("cleo", None)
@@ -151,7 +151,7 @@ async def test_author_and_handler_may_stop_a_run_and_others_may_not(tmp_path: Pa
         assert cancelled.reason == "stopped by cleo"
 
 
-async def test_an_engine_that_can_not_be_loaded_fails_loudly(tmp_path: Path) -> None:
+async def test_failed_engine_load_is_reported(tmp_path: Path) -> None:
     async def broken() -> Engine:
         raise GenieError("the model has no key")
 
@@ -167,7 +167,7 @@ async def test_an_engine_that_can_not_be_loaded_fails_loudly(tmp_path: Path) -> 
         assert thread.error.error == "the model has no key"
 
 
-async def test_an_engine_that_could_not_be_loaded_is_loaded_again_with_another_model(
+async def test_failed_engine_reloads_other_model(
     tmp_path: Path,
 ) -> None:
     async def broken() -> Engine:
@@ -205,7 +205,7 @@ async def test_leaving_parks_what_waits(tmp_path: Path) -> None:
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
 
 
-async def test_a_parked_call_that_is_allowed_is_made_once_without_asking_again(
+async def test_allowed_parked_call_runs_once(
     tmp_path: Path,
 ) -> None:
     events = await suspended_with_a_question_open(tmp_path)
@@ -237,7 +237,7 @@ async def test_without_an_engine_no_answer_is_taken(tmp_path: Path) -> None:
         assert ann.state.parked_for("ann") == [call]
 
 
-async def test_consent_for_a_parked_call_covers_no_other_call(tmp_path: Path) -> None:
+async def test_parked_grant_covers_no_other_call(tmp_path: Path) -> None:
     async def changed_mind(_input: AgentInput, callback: ApprovalCallback, _emit: Emit) -> str:
         return f"{bool(await callback('delete', {'path': 'everything'}))}"
 
@@ -254,7 +254,7 @@ async def test_consent_for_a_parked_call_covers_no_other_call(tmp_path: Path) ->
         assert len(ann.state.calls) == 2
 
 
-async def test_a_run_that_died_with_its_process_is_reported_and_its_question_parked(
+async def test_crashed_run_parks_its_call(
     tmp_path: Path,
 ) -> None:
     async with opened() as live:
@@ -272,7 +272,7 @@ async def test_a_run_that_died_with_its_process_is_reported_and_its_question_par
         assert len(ann.state.parked_for("ann")) == 1
 
 
-async def test_an_engine_that_comes_late_knows_what_was_said_before(tmp_path: Path) -> None:
+async def test_late_engine_knows_history(tmp_path: Path) -> None:
     seen: list[list[str]] = []
 
     def decide(updates: list[Message]) -> Response:
@@ -290,7 +290,7 @@ async def test_an_engine_that_comes_late_knows_what_was_said_before(tmp_path: Pa
         assert seen == [["ann: first", "system: echo: first", "ben: second"]]
 
 
-async def test_after_a_restart_nothing_is_remembered_twice(tmp_path: Path) -> None:
+async def test_restart_repeats_no_memory(tmp_path: Path) -> None:
     seen: list[list[str]] = []
 
     def decide(updates: list[Message]) -> Response:
@@ -327,7 +327,7 @@ async def test_a_blank_answer_harms_nobody(tmp_path: Path, text: str) -> None:
         assert ann.connection.state is ConnectionState.ONLINE
 
 
-async def test_every_message_that_came_while_the_engine_was_loading_is_handled(
+async def test_messages_during_load_are_handled(
     tmp_path: Path,
 ) -> None:
     ready = asyncio.Event()
@@ -349,7 +349,7 @@ async def test_every_message_that_came_while_the_engine_was_loading_is_handled(
         assert {e.phase for e in ann.state.threads.values()} == {Phase.IGNORED}
 
 
-async def test_a_call_that_nobody_can_see_is_denied_and_the_agent_goes_on(tmp_path: Path) -> None:
+async def test_unprintable_call_is_denied(tmp_path: Path) -> None:
     class Shy:
         def __repr__(self) -> str:
             raise RuntimeError("don't look")
@@ -370,7 +370,7 @@ async def test_a_call_that_nobody_can_see_is_denied_and_the_agent_goes_on(tmp_pa
         assert ann.state.pending_for("ann") == []
 
 
-async def test_leaving_before_the_engine_came_ends_what_waited_for_it(tmp_path: Path) -> None:
+async def test_leaving_before_load_ends_runs(tmp_path: Path) -> None:
     async def never() -> Engine:
         await asyncio.Event().wait()
         raise AssertionError("nobody sets it")
@@ -385,7 +385,7 @@ async def test_leaving_before_the_engine_came_ends_what_waited_for_it(tmp_path: 
         assert not ann.state.running
 
 
-async def test_a_step_of_leaving_that_fails_does_not_keep_the_others_from_being_taken(
+async def test_failed_leave_step_skips_no_other(
     tmp_path: Path,
 ) -> None:
     async def broken_store() -> Engine:
@@ -406,7 +406,7 @@ async def test_a_step_of_leaving_that_fails_does_not_keep_the_others_from_being_
         assert ann.connection.state is ConnectionState.CLOSED
 
 
-async def test_messages_that_never_arrived_are_not_passed_over_in_silence(tmp_path: Path) -> None:
+async def test_leaving_reports_unsent_messages(tmp_path: Path) -> None:
     async with opened() as live:
         await live.joined("ann", loader(tmp_path))
         ben, ear = await live.joined("ben", None)
@@ -417,7 +417,7 @@ async def test_messages_that_never_arrived_are_not_passed_over_in_silence(tmp_pa
             await ben.leave()
 
 
-async def test_whoever_is_kept_out_leaves_nothing_behind_that_runs(tmp_path: Path) -> None:
+async def test_refused_join_leaves_no_tasks(tmp_path: Path) -> None:
     async with opened() as live:
         before = running()
         files = FileSync(BlobStore(tmp_path / "blobs"))
@@ -431,7 +431,7 @@ def running() -> set[asyncio.Task[object]]:
     return {task for task in asyncio.all_tasks() if not task.cancelling()}
 
 
-async def test_a_grant_ends_when_whoever_it_is_for_leaves(tmp_path: Path) -> None:
+async def test_grant_ends_when_person_leaves(tmp_path: Path) -> None:
     async with opened() as live:
         ann, ear = await live.joined("ann", loader(tmp_path, run=tool_user))
         ben, _ = await live.joined("ben", None)

@@ -67,7 +67,7 @@ def test_frames_survive_the_wire(frame: Any) -> None:
     assert decode_client(encode(frame), LIMIT) == frame
 
 
-def test_the_limit_is_checked_before_anything_else() -> None:
+def test_size_limit_is_checked_first() -> None:
     with pytest.raises(FrameError) as refusal:
         decode_client(b"x" * (LIMIT + 1), LIMIT)
     assert refusal.value.code == "too_large"
@@ -98,16 +98,14 @@ def test_what_is_no_frame_is_a_typed_error(data: bytes) -> None:
 
 
 @given(st.binary(max_size=200))
-def test_random_bytes_never_do_worse_than_a_frame_error(data: bytes) -> None:
+def test_random_bytes_fail_as_frame_error(data: bytes) -> None:
     for decode in (lambda: decode_client(data, LIMIT), lambda: decode_server(data)):
         with contextlib.suppress(FrameError):
             decode()
 
 
 @given(st.sampled_from(["say", "hello", "publish", "delta", "stop"]), JSON, JSON, st.integers())
-def test_random_fields_never_do_worse_than_a_frame_error(
-    kind: str, one: Any, two: Any, cut: int
-) -> None:
+def test_random_fields_fail_as_frame_error(kind: str, one: Any, two: Any, cut: int) -> None:
     fields = {"type": kind, "id": one, "name": one, "text": two, "message": two, "body": two}
     data = json.dumps(fields).encode("utf-8", "surrogatepass")
     for piece in (data, data[: cut % (len(data) + 1)]):
@@ -115,7 +113,7 @@ def test_random_fields_never_do_worse_than_a_frame_error(
             decode_client(piece, LIMIT)
 
 
-def test_mutated_frames_never_do_worse_than_a_frame_error() -> None:
+def test_mutations_fail_as_frame_error() -> None:
     rng = random.Random(7)
     data = encode(
         Publish("2", ApprovalRequested(3, "a", "system", "shell", {"cmd": ["ls", 1, None]}))
@@ -129,7 +127,7 @@ def test_mutated_frames_never_do_worse_than_a_frame_error() -> None:
 
 
 @given(st.dictionaries(st.text(), JSON))
-def test_a_normal_body_is_the_same_after_any_number_of_trips(arguments: dict[str, Any]) -> None:
+def test_normal_body_survives_round_trips(arguments: dict[str, Any]) -> None:
     once = normal(ApprovalRequested(1, "a", "system", "tool", arguments), 10**6)
     assert normal(once, 10**6) == once
     assert decode_client(encode(Publish("1", once)), 10**6) == Publish("1", once)
@@ -161,12 +159,12 @@ def nested(levels: int) -> Any:
         {"x": 10**6000},
     ],
 )
-def test_what_cannot_be_recorded_is_a_typed_error(arguments: dict[str, Any]) -> None:
+def test_unrecordable_body_is_refused(arguments: dict[str, Any]) -> None:
     with pytest.raises(FrameError):
         normal(ApprovalRequested(1, "a", "s", "t", arguments), LIMIT)
 
 
-def test_an_elapsed_time_that_is_no_number_is_refused() -> None:
+def test_nan_elapsed_is_refused() -> None:
     with pytest.raises(FrameError):
         normal(AnswerPosted(1, "x", elapsed=float("nan")), LIMIT)
 
@@ -180,7 +178,7 @@ def test_an_elapsed_time_that_is_no_number_is_refused() -> None:
         DecisionMade(1, "delegate", query=" \t"),
     ],
 )
-def test_blank_answers_and_queries_are_not_recorded(body: RunBody) -> None:
+def test_blank_answer_or_query_is_refused(body: RunBody) -> None:
     with pytest.raises(FrameError, match="blank") as refusal:
         normal(body, LIMIT)
     assert refusal.value.code == "malformed"
@@ -195,7 +193,7 @@ def test_whole_text_leaves_sound_text_alone() -> None:
     assert whole_text("a\ud83d") == "a?"
 
 
-def test_an_events_mark_survives_the_wire_and_tells_it_from_others() -> None:
+def test_event_mark_survives_and_differs() -> None:
     event = Event(7, 1795219200.123456, "alice", MessagePosted("1", "héllo"))
     (arrived,) = decode_server(encode(Entries((event,)))).events  # type: ignore[union-attr] # it is what was encoded
     assert event_mark(arrived) == event_mark(event) != 0
@@ -211,14 +209,14 @@ def test_a_batch_is_encoded_once() -> None:
 
 
 @pytest.mark.parametrize("at", ["1e300", "-1e18", "-1.0", "253370764801.0"])
-def test_an_event_from_no_possible_time_is_no_frame(at: str) -> None:
+def test_impossible_event_time_is_refused(at: str) -> None:
     body = '{"type":"hosted","host":"hana"}'
     frame = f'{{"type":"entries","events":[{{"seq":7,"at":{at},"by":"","body":{body}}}]}}'
     with pytest.raises(FrameError, match="event 7 has an impossible time"):
         decode_server(frame.encode())
 
 
-def test_arguments_that_no_engine_may_publish_are_no_frame_either() -> None:
+def test_too_deep_arguments_are_refused() -> None:
     arguments: dict[str, Any] = {}
     for _ in range(MAX_DEPTH):
         arguments = {"a": arguments}
@@ -229,18 +227,18 @@ def test_arguments_that_no_engine_may_publish_are_no_frame_either() -> None:
     assert decode_server(encode(Entries((event,)))) == Entries((event,))
 
 
-def test_the_last_possible_moment_can_be_shown_in_every_time_zone() -> None:
+def test_latest_time_fits_every_time_zone() -> None:
     for hours in (-14, 14):
         datetime.fromtimestamp(LATEST, timezone(timedelta(hours=hours)))
 
 
-def test_a_room_that_lets_nobody_speak_ever_is_no_room() -> None:
+def test_zero_message_rate_is_refused() -> None:
     welcome = Welcome("r", "t", "bob", "guest", "hana", 0, Limits(per_second=0.0))
     with pytest.raises(FrameError, match="per_second"):
         decode_server(encode(welcome))
 
 
-def test_an_event_that_looks_other_after_the_wire_does_not_survive() -> None:
+def test_event_changed_by_wire_is_lost() -> None:
     assert survives(Event(1, 1.0, "a", MessagePosted("1", "x")), 100)
     for lost in (
         Event(1, 1.0, "a", MessagePosted("1", "x" * 100)),
@@ -253,7 +251,7 @@ def test_an_event_that_looks_other_after_the_wire_does_not_survive() -> None:
 
 
 @pytest.mark.parametrize("at", [-1.0, LATEST * 2])
-def test_a_moment_inside_an_event_must_be_one_too(at: float) -> None:
+def test_nested_times_are_checked(at: float) -> None:
     quoted = MessagePosted("1", "x", quotes=(Quote("r", "t", (QuotedLine("a", "x", at),)),))
     for body in (quoted, RecoveredEvent(Event(1, at, "a", MessagePosted("1", "x")))):
         for wrapped in (body, RecoveredEvent(Event(1, 1.0, "a", body))):

@@ -53,7 +53,7 @@ def test_the_first_bytes_tell_the_type(head: bytes, media: str) -> None:
     assert media_type(head) == media
 
 
-def test_a_character_cut_in_two_at_the_end_of_the_head_is_still_text() -> None:
+def test_cut_character_is_still_text() -> None:
     text = ("x" + "é" * HEAD_BYTES).encode()
     assert media_type(text) == TEXT
     assert media_type(text[: HEAD_BYTES // 2]) == TEXT

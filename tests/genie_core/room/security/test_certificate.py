@@ -42,7 +42,7 @@ def meet(server: ssl.SSLContext, client: ssl.SSLContext) -> ssl.SSLObject:
     return ours
 
 
-def test_a_client_sees_the_pin_that_the_host_announces(tmp_path: Path) -> None:
+def test_client_sees_announced_pin(tmp_path: Path) -> None:
     host = load_certificate(tmp_path / "host.pem", NOW)
     ours = meet(host.server_context(), client_context())
     der = ours.getpeercert(binary_form=True)
@@ -105,9 +105,7 @@ def test_hosts_that_start_together_have_one_pin(tmp_path: Path) -> None:
     assert len(pins) == 1
 
 
-def test_one_that_cannot_be_renewed_is_still_good(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_unrenewable_certificate_is_used(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "host.pem"
     first = load_certificate(path, NOW)
     (tmp_path / "lock").unlink()
@@ -137,7 +135,7 @@ def test_a_file_that_went_away_is_named(tmp_path: Path) -> None:
         gone.server_context()
 
 
-def test_a_place_where_nothing_can_be_written_is_named(tmp_path: Path) -> None:
+def test_unwritable_place_is_named(tmp_path: Path) -> None:
     (tmp_path / "tls").write_text("a file")
     with pytest.raises(CertificateError, match="Not a directory"):
         load_certificate(tmp_path / "tls" / "host.pem", NOW)

@@ -15,7 +15,7 @@ def test_a_link_stands_for_all_of_an_entry() -> None:
     assert link_of(replace(event, body=MessagePosted("1", "bye"))) != link
 
 
-def test_each_entry_of_a_founded_room_has_the_one_before() -> None:
+def test_entries_have_links_as_parents() -> None:
     events = founded("bob").events
     assert events[0].parent == b""
     assert [each.parent for each in events[1:]] == [link_of(each) for each in events[:-1]]

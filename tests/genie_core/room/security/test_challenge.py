@@ -23,12 +23,12 @@ def test_no_two_meetings_have_the_same_bytes(one: list[str], other: list[str]) -
     assert (Transcript(*one).encode() == Transcript(*other).encode()) == (one == other)
 
 
-def test_what_moves_from_one_part_to_the_next_is_noticed() -> None:
+def test_moved_boundary_changes_bytes() -> None:
     moved = msgspec.structs.replace(MEETING, name="alicek", key="ey")
     assert moved.encode() != MEETING.encode()
 
 
-def test_halves_of_characters_can_be_signed_and_differ_from_question_marks() -> None:
+def test_lone_surrogates_differ_from_marks() -> None:
     half, mark = (msgspec.structs.replace(MEETING, name=name) for name in ("\ud800", "?"))
     assert half.encode() != mark.encode()
 

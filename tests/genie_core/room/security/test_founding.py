@@ -20,7 +20,7 @@ ANN = Identity.generate()
 
 
 @given(st.text(max_size=300), st.text(max_size=30))
-def test_any_name_makes_a_room_that_its_founder_founded(name: str, title: str) -> None:
+def test_any_name_founds_valid_room(name: str, title: str) -> None:
     founding = found_room(ANN, name, title)
     room = room_id(founding)
     assert is_founding_of(founding, room)
@@ -62,7 +62,7 @@ def test_nothing_in_a_founding_can_be_changed(change: dict[str, Any]) -> None:
         {"nonce": "short"},
     ],
 )
-def test_what_no_program_founds_is_refused_though_it_is_signed(
+def test_impossible_founding_is_refused(
     change: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     founding = replace(found_room(ANN, "standup", "Standup"), **change)
@@ -70,7 +70,7 @@ def test_what_no_program_founds_is_refused_though_it_is_signed(
     assert not is_founding_of(founding, room_id(founding))
 
 
-def test_only_the_id_of_a_founded_room_has_a_hash() -> None:
+def test_only_founded_room_id_has_hash() -> None:
     assert hash_in("2026-11-21-standup-3fk9") == ""
     assert hash_in("standup-" + "a" * HASH_CHARS) == "a" * HASH_CHARS
     assert hash_in("standup-" + "A" * HASH_CHARS) == ""

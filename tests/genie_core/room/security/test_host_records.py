@@ -28,7 +28,7 @@ def host_record(**changes: object) -> HostRecord:
     return msgspec.structs.replace(signed, **changes)
 
 
-def test_a_signed_deed_is_valid_also_after_a_trip_over_the_wire() -> None:
+def test_signed_record_survives_wire() -> None:
     data = msgspec.json.encode(host_record())
     assert is_valid(msgspec.json.decode(data, type=HostRecord))
 
@@ -69,7 +69,7 @@ def test_nothing_in_it_can_be_changed(change: dict[str, object]) -> None:
         {"at": math.nan},
     ],
 )
-def test_what_goes_beyond_the_limits_is_not_valid_though_signed(change: dict[str, object]) -> None:
+def test_signed_excess_is_invalid(change: dict[str, object]) -> None:
     unsigned = host_record(**change)
     parts = {name: getattr(unsigned, name) for name in ("room", "host", "pin", "addresses", "at")}
     signed = sign_host_record(HANA, **parts)
@@ -82,7 +82,7 @@ def test_what_goes_beyond_the_limits_is_not_valid_though_signed(change: dict[str
 
 
 @given(st.text(), st.text(), st.text(), st.lists(st.text()), st.floats(), st.binary())
-def test_anything_at_all_is_judged_without_an_error(
+def test_arbitrary_record_raises_no_error(
     room: str, key: str, pin: str, addresses: list[str], at: float, signature: bytes
 ) -> None:
     assert not is_valid(HostRecord(room, "hana", key, pin, tuple(addresses), at, signature))

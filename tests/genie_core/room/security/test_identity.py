@@ -19,7 +19,7 @@ ALICE = Identity.generate()
 RFC_8032_TEST_2 = "PUAXw-hDiVqStwqnTRt-vJyYLM8uxJaMwM1V8Sr0Zgw"
 
 
-def test_a_signature_holds_for_its_signer_and_its_data_only() -> None:
+def test_signature_binds_signer_and_data() -> None:
     signature = ALICE.sign(b"hello")
     assert len(signature) == 64
     assert verify(ALICE.key, signature, b"hello")
@@ -35,7 +35,7 @@ def test_a_signature_of_the_standard_is_verified() -> None:
     assert verify(RFC_8032_TEST_2, signature, b"\x72")
 
 
-def test_large_data_and_signatures_of_strangers_take_no_memory() -> None:
+def test_verifying_keeps_no_large_data() -> None:
     tracemalloc.start()
     try:
         for number in range(40):
@@ -69,7 +69,7 @@ def test_a_key_has_one_text_only() -> None:
 
 @pytest.mark.parametrize("y", [0, 1, 2**255 - 20, 2**255 - 19, 2**255 - 18])
 @pytest.mark.parametrize("sign", [0, 1 << 255])
-def test_a_point_for_which_anybody_can_sign_is_no_key(y: int, sign: int) -> None:
+def test_weak_point_is_no_key(y: int, sign: int) -> None:
     raw = (y | sign).to_bytes(32, "little")
     assert not is_key(urlsafe_b64encode(raw).rstrip(b"=").decode())
 
@@ -81,7 +81,7 @@ def test_a_point_for_which_anybody_can_sign_is_no_key(y: int, sign: int) -> None
         "JuiVj8KyJ7BFw_SJ8u-Y8NXfrAXTxjM5sTgCiG1T_AU",
     ],
 )
-def test_a_forged_signature_for_a_point_of_order_8_does_not_hold(weak: str) -> None:
+def test_forgery_for_order_8_point_fails(weak: str) -> None:
     """One in eight would: S = 0 and R = the neutral point satisfy the equation without a secret."""
     forged = (1).to_bytes(32, "little") + bytes(32)
     assert not any(verify(weak, forged, str(each).encode()) for each in range(100))
@@ -98,7 +98,7 @@ def test_what_is_no_key_has_no_words() -> None:
         words("alice")
 
 
-def test_what_an_identity_shows_of_itself_is_public(tmp_path: Path) -> None:
+def test_repr_shows_no_secret(tmp_path: Path) -> None:
     path = tmp_path / "alice.key"
     identity = load_identity(path)
     secret = path.read_text().splitlines()[2]
@@ -120,7 +120,7 @@ def test_two_paths_are_two_persons(tmp_path: Path) -> None:
     assert load_identity(tmp_path / "alice.key").key != load_identity(tmp_path / "bob.key").key
 
 
-def test_processes_that_start_together_are_one_person(tmp_path: Path) -> None:
+def test_concurrent_starts_share_one_key(tmp_path: Path) -> None:
     keys = run_together(
         "from pathlib import Path;from genie_core.room.security.identity import load_identity",
         "print(load_identity(Path(sys.argv[1])).key)",
@@ -131,7 +131,7 @@ def test_processes_that_start_together_are_one_person(tmp_path: Path) -> None:
     assert is_key(keys.pop().strip())
 
 
-def test_a_key_that_others_can_read_is_closed_with_a_warning(
+def test_readable_key_is_closed_and_logged(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "alice.key"
@@ -155,7 +155,7 @@ def test_every_damage_is_noticed(tmp_path: Path) -> None:
         assert path.read_bytes() == damaged
 
 
-def test_a_private_half_of_another_key_is_noticed(tmp_path: Path) -> None:
+def test_mismatched_key_halves_are_refused(tmp_path: Path) -> None:
     path, other = tmp_path / "alice.key", tmp_path / "bob.key"
     load_identity(path)
     load_identity(other)
@@ -164,12 +164,12 @@ def test_a_private_half_of_another_key_is_noticed(tmp_path: Path) -> None:
         load_identity(path)
 
 
-def test_a_place_where_nothing_can_be_written_is_named(tmp_path: Path) -> None:
+def test_unwritable_place_is_named(tmp_path: Path) -> None:
     (tmp_path / "keys").write_text("a file")
     with pytest.raises(IdentityError, match="Not a directory"):
         load_identity(tmp_path / "keys" / "alice.key")
 
 
-def test_a_folder_in_the_place_of_the_key_is_named(tmp_path: Path) -> None:
+def test_folder_as_key_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(IdentityError, match="Not a regular file"):
         load_identity(tmp_path)

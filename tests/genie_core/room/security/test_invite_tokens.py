@@ -21,7 +21,7 @@ def opens(tokens: InviteTokens, each: InviteToken, now: float = 0.0) -> bool:
     return tokens.check(each.id, proof(each), MEETING, now)
 
 
-def test_the_newest_gives_no_role_and_is_ones_own() -> None:
+def test_newest_is_own_and_without_role() -> None:
     tokens = InviteTokens()
     hers = tokens.issue(0.0)
     assert tokens.issue(0.0, role="host").uses == 1
@@ -39,7 +39,7 @@ def test_the_newest_gives_no_role_and_is_ones_own() -> None:
     assert len(tokens) == 0
 
 
-def test_tokens_of_an_earlier_program_are_the_hosts_and_give_no_role() -> None:
+def test_old_tokens_are_hosts_without_role() -> None:
     kept = b'[{"id":"p1","secret":"MDAwMDAwMDAwMDAwMDAwMA==","expires":null,"uses":null}]'
     token = InviteTokens.decode(kept).newest(0.0)
     assert token is not None

@@ -10,7 +10,7 @@ from genie_core.room.security.keys import is_key, key_text, raw_key, verify
 ME = Identity.generate()
 
 
-def test_a_signature_counts_for_its_key_and_data_only() -> None:
+def test_signature_binds_key_and_data() -> None:
     signature = ME.sign(b"data")
     for _ in ("verified", "remembered"):
         assert verify(ME.key, signature, b"data")
@@ -40,6 +40,6 @@ def test_a_point_of_small_order_is_no_key(y: int) -> None:
     assert not verify(weak, weak.encode(), b"data")
 
 
-def test_folding_a_log_without_signatures_loads_no_cryptography() -> None:
+def test_unsigned_fold_loads_no_crypto() -> None:
     code = "import sys; import genie_core.room.state.room_state; sys.exit('cryptography' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -37,7 +37,7 @@ BODIES: list[SealedBody] = [
 
 
 @pytest.mark.parametrize("body", BODIES, ids=lambda body: type(body).__name__)
-def test_each_reader_and_no_other_person_reads_a_sealed_body(body: SealedBody) -> None:
+def test_only_readers_open_sealed_body(body: SealedBody) -> None:
     sealed = seal(body, ANN.key, BOTH)
     data = msgspec.json.encode(sealed)
     assert not any(word in data for word in (b"meet me", b"what is", b'"ls"', b'"pwd"', b"not now"))
@@ -49,14 +49,14 @@ def test_each_reader_and_no_other_person_reads_a_sealed_body(body: SealedBody) -
     assert unseal(sealed, ANN.key, BOB, 2) is None
 
 
-def test_a_content_can_not_be_put_into_an_entry_of_another_author_or_kind() -> None:
+def test_moved_seal_is_not_opened() -> None:
     sealed = seal(BODIES[0], ANN.key, BOTH)
     assert unseal(sealed, EVE.key, BOB, 1) is None
     as_edit = MessageEdited(3, "", sealed=sealed.sealed)
     assert unseal(as_edit, ANN.key, BOB, 1) is None
 
 
-def test_a_length_is_known_to_some_hundred_bytes_only() -> None:
+def test_padding_hides_exact_length() -> None:
     sizes = {
         len(seal(MessagePosted("1", "x" * n), ANN.key, [BOB.key]).sealed[0])
         for n in range(PADDING // 2)
@@ -66,7 +66,7 @@ def test_a_length_is_known_to_some_hundred_bytes_only() -> None:
     assert PADDING < size <= PADDING + OVERHEAD
 
 
-def test_sealing_again_changes_nothing_and_the_same_text_never_looks_the_same() -> None:
+def test_resealing_is_noop_seals_differ() -> None:
     one, two = (seal(BODIES[0], ANN.key, BOTH) for _ in range(2))
     assert seal(one, ANN.key, [EVE.key]) is one
     assert one.sealed[1] != two.sealed[1]
@@ -75,7 +75,7 @@ def test_sealing_again_changes_nothing_and_the_same_text_never_looks_the_same() 
 @pytest.mark.parametrize(
     "content", [b"", b"no json", b"[]", b"{}", b'{"text": 3}', b'{"text":"\\ud800"}']
 )
-def test_what_another_program_sealed_may_be_anything(content: bytes) -> None:
+def test_foreign_seal_opens_safely(content: bytes) -> None:
     info = b"\0".join((b"genie-tui sealed 1", b"said", raw_key(ANN.key)))
     box = encrypt(BOB.key, content, info)
     body = MessagePosted("1", "", to="bob", sealed=(b"", box))
@@ -92,7 +92,7 @@ def test_any_text_comes_back(text: str) -> None:
     assert opened.text == text
 
 
-def test_a_sealed_step_passes_the_checks_of_steps() -> None:
+def test_sealed_step_passes_step_checks() -> None:
     for body in BODIES[2:]:
         sealed = seal(body, ANN.key, [ANN.key])
         assert normal(sealed, 100_000) == sealed  # type: ignore[arg-type] # they are steps

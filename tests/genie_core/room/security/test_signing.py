@@ -96,7 +96,7 @@ def as_answered(rule: AnswerApproval) -> ApprovalAnswered:
     return ApprovalAnswered(*msgspec.structs.astuple(rule))
 
 
-def test_what_was_signed_counts_as_said_in_that_room() -> None:
+def test_signed_message_counts_in_its_room() -> None:
     said = sign(ME, "r1", SAY, "")
     over_the_wire = msgspec.json.decode(msgspec.json.encode(said), type=MessagePosted)
     assert wrote(ME.key, "r1", over_the_wire)
@@ -131,7 +131,7 @@ def test_nothing_that_was_said_can_be_changed(change: dict[str, object]) -> None
     assert not wrote(ME.key, "r1", msgspec.structs.replace(said, **change))
 
 
-def test_what_was_signed_before_there_were_visits_still_counts_as_said() -> None:
+def test_signature_before_visits_counts() -> None:
     """As a log of the last version has it, with a name of a file that nobody signed."""
     parts = "r1", "id1", "delete it", False, ["ab" * 32], SAY.quotes, 7.0
     signature = ME.sign(
@@ -144,7 +144,7 @@ def test_what_was_signed_before_there_were_visits_still_counts_as_said() -> None
     assert not wrote(ME.key, "r1", msgspec.structs.replace(old, visits=("v1",)))
 
 
-def test_the_name_of_a_file_is_signed_as_the_room_records_it() -> None:
+def test_file_name_is_signed_as_recorded() -> None:
     named = msgspec.structs.replace(SAY, files=(FileRef("ab" * 32, "a/b\u202e" + "c" * 300, 3),))
     said = sign(ME, "r1", named, "")
     name = safe_name(named.files[0].name[:FILE_NAME_CHARS])
@@ -239,7 +239,7 @@ def send(live: LiveRoom, to: str, frame: ServerFrame) -> None:
     live.server._dispatch()
 
 
-async def test_an_engine_does_not_act_on_what_its_owner_did_not_write(tmp_path: Path) -> None:
+async def test_engine_ignores_forged_message(tmp_path: Path) -> None:
     async with opened() as live:
         await live.joined("ann", None)
         ben, ear = await live.joined("ben", loader(tmp_path, run=tool_user))
@@ -300,7 +300,7 @@ async def test_a_host_can_not_answer_for_somebody_else(tmp_path: Path) -> None:
         assert [e.answer.text for e in ben.state.threads.values() if e.answer] == ["kept it"]
 
 
-async def test_a_card_shows_what_would_run_whatever_the_host_shows(tmp_path: Path) -> None:
+async def test_card_shows_real_call(tmp_path: Path) -> None:
     async with opened() as live:
         room = live.server.room
         await live.joined("ann", None)
@@ -347,9 +347,7 @@ async def test_old_words_are_no_new_ones(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("there", [-DAY, -MINUTES, 0.0, MINUTES, DAY])
 @pytest.mark.parametrize("here", [-DAY, -MINUTES, MINUTES, DAY])
-async def test_what_was_typed_at_another_terminal_since_is_handled_whatever_the_clocks_say(
-    tmp_path: Path, here: float, there: float
-) -> None:
+async def test_clock_skew_drops_no_new_message(tmp_path: Path, here: float, there: float) -> None:
     async with opened() as live:
         await live.joined("ann", None)
         ben, ear = await live.joined("ben", loader(tmp_path), device="one", clock=off_by(here))
@@ -360,9 +358,7 @@ async def test_what_was_typed_at_another_terminal_since_is_handled_whatever_the_
 
 
 @pytest.mark.parametrize("own", [True, False])
-async def test_a_call_that_the_engine_never_asked_for_is_not_gone_on_from(
-    tmp_path: Path, own: bool
-) -> None:
+async def test_unasked_call_is_not_resumed(tmp_path: Path, own: bool) -> None:
     async with opened() as live:
         await live.joined("ann", None)
         ben, ear = await live.joined("ben", loader(tmp_path), device="d")
@@ -382,7 +378,7 @@ async def test_a_call_that_the_engine_never_asked_for_is_not_gone_on_from(
         assert ben.approvals.answer("a", Answer(allow=False))
 
 
-async def test_a_call_that_a_member_left_open_can_be_allowed_when_they_return(
+async def test_open_call_is_allowed_after_return(
     tmp_path: Path,
 ) -> None:
     async with opened() as live:
@@ -403,7 +399,7 @@ async def test_a_call_that_a_member_left_open_can_be_allowed_when_they_return(
         assert thread.answer.text == "deleted notes.txt"
 
 
-async def test_an_engine_hears_nothing_that_its_owner_and_their_agents_did_not_say(
+async def test_engine_hears_no_forged_words(
     tmp_path: Path,
 ) -> None:
     seen: list[list[str]] = []
@@ -427,7 +423,7 @@ async def test_an_engine_hears_nothing_that_its_owner_and_their_agents_did_not_s
         assert seen == [["ben: ok"]]
 
 
-async def test_a_call_is_allowed_elsewhere_only_if_it_is_the_one_that_was_shown_there(
+async def test_remote_grant_needs_shown_call(
     tmp_path: Path,
 ) -> None:
     async with opened() as live:
@@ -469,7 +465,7 @@ def _is_whole(text: str) -> bool:
     return not any("\ud800" <= char <= "\udfff" for char in text)
 
 
-def test_a_signature_of_an_answer_from_before_cuts_were_told_stays_good() -> None:
+def test_old_answer_signature_stays_valid() -> None:
     said = said_before()
     old = reported_before(said, AnswerPosted(1, "yes"), "Answered", "yes", None)
     assert reported(ME.key, "r1", said, old)
@@ -512,7 +508,7 @@ def digest(signature: bytes) -> str:
 
 
 @pytest.mark.parametrize(("body", "step", "expected"), REPORTS)
-def test_signatures_of_reports_in_saved_sessions_stay_good(
+def test_saved_report_signatures_hold(
     body: RunBody, step: tuple[object, ...], expected: str
 ) -> None:
     old = reported_before(SAID_BY_FIXED, body, *step, by=FIXED, room="room")
@@ -522,7 +518,7 @@ def test_signatures_of_reports_in_saved_sessions_stay_good(
     assert not reported(ME.key, "room", SAID_BY_FIXED, old)
 
 
-def test_signatures_of_messages_and_answers_in_saved_sessions_stay_good() -> None:
+def test_saved_message_signatures_hold() -> None:
     assert digest(SAID_BY_FIXED.signature) == "0bf014a879c026eb"
     assert wrote(FIXED.key, "room", SAID_BY_FIXED)
     assert not wrote(FIXED.key, "room", msgspec.structs.replace(SAID_BY_FIXED, text="delete all"))
@@ -540,9 +536,7 @@ ENTRIES: tuple[tuple[SignedBody, About], ...] = (
 
 
 @pytest.mark.parametrize(("body", "about"), ENTRIES)
-def test_an_entry_is_signed_by_one_person_for_one_room_and_purpose(
-    body: SignedBody, about: About
-) -> None:
+def test_signature_binds_person_and_room(body: SignedBody, about: About) -> None:
     signed = sign(FIXED, "room", body, about, b"before")
     assert is_signed(FIXED.key, "room", signed, about)
     assert not is_signed(FIXED.key, "another", signed, about)
@@ -551,7 +545,7 @@ def test_an_entry_is_signed_by_one_person_for_one_room_and_purpose(
     assert not is_signed(FIXED.key, "room", body, about)
 
 
-def test_no_signature_counts_for_an_entry_of_another_kind() -> None:
+def test_signature_fits_no_other_kind() -> None:
     preferred = sign(ME, "r1", PreferencesChanged("in short"), "")
     cancelled = RunCancelled(1, "stopped", signature=preferred.signature)
     assert not is_signed(ME.key, "r1", cancelled, "")

@@ -66,7 +66,7 @@ def turned_away(bench: Bench, peer: Peer, *frames: Prove) -> str:
 # -- proving who one is
 
 
-def test_who_signs_the_meeting_is_let_in_and_gets_the_log() -> None:
+def test_signer_is_admitted_and_gets_log() -> None:
     bench = Bench()
     peer, hello, challenge = challenged(bench)
     assert challenge.room == "r1"
@@ -78,7 +78,7 @@ def test_who_signs_the_meeting_is_let_in_and_gets_the_log() -> None:
     assert peer.stage not in ARRIVING
 
 
-def test_nothing_of_the_room_is_told_before_the_proof() -> None:
+def test_room_reveals_nothing_before_proof() -> None:
     bench = Bench()
     bench.say(bench.join("bob"), "for members only")
     peer, _, challenge = challenged(bench)
@@ -100,7 +100,7 @@ def test_a_signature_that_is_none_is_refused(signature: bytes) -> None:
     assert turned_away(bench, peer, Prove(signature)) == "unproven"
 
 
-def test_a_proof_that_was_relayed_over_another_channel_is_refused() -> None:
+def test_relayed_proof_is_refused() -> None:
     bench = Bench()
     peer, hello, challenge = challenged(bench)
     relayed = signed(hello, challenge, by=identity("alice"), channel="m" * 43)
@@ -124,7 +124,7 @@ def test_a_proof_for_another_name_is_refused() -> None:
     assert turned_away(bench, peer, signed(other, challenge, by=identity("alice"))) == "unproven"
 
 
-def test_a_proof_replayed_on_another_connection_is_refused() -> None:
+def test_proof_replayed_later_is_refused() -> None:
     bench = Bench()
     peer, hello, challenge = challenged(bench)
     proof = signed(hello, challenge, by=identity("alice"))
@@ -158,7 +158,7 @@ def test_there_is_one_try() -> None:
         (Hello("hana", token=HOST_TOKEN), "unproven"),
     ],
 )
-def test_from_outside_nobody_is_challenged_without_a_key(hello: Hello, code: str) -> None:
+def test_keyless_peer_is_not_challenged(hello: Hello, code: str) -> None:
     assert DEVICE_CHARS == 64
     bench = Bench()
     peer = bench.room.connect("loopback", PIN)
@@ -166,13 +166,13 @@ def test_from_outside_nobody_is_challenged_without_a_key(hello: Hello, code: str
     assert only_refusal(bench.pull(peer)).code == code
 
 
-def test_the_hosts_token_is_of_no_use_from_outside() -> None:
+def test_host_token_fails_from_outside() -> None:
     bench = Bench(key=HANA)
     _, answers = bench.meet("hana", by=identity("mallory"), token=HOST_TOKEN)
     assert only_refusal(answers).code == "name_taken"
 
 
-def test_the_hosts_key_opens_the_hosts_seat_at_another_terminal() -> None:
+def test_host_key_opens_second_terminal() -> None:
     bench = Bench(key=HANA)
     first = bench.join_host()
     _, (welcome, *_) = bench.meet("hana", source=LAN)
@@ -187,7 +187,7 @@ def test_the_hosts_key_opens_the_hosts_seat_at_another_terminal() -> None:
 # -- names and keys
 
 
-def test_a_name_belongs_to_the_first_key_also_in_the_next_process() -> None:
+def test_name_stays_with_first_key() -> None:
     first = Bench()
     first.lose(first.joined("alice"))
     again = Bench(first.written)
@@ -222,7 +222,7 @@ def test_the_room_keeps_to_the_first_spelling() -> None:
 # -- several terminals
 
 
-def test_two_terminals_of_one_person_both_get_everything() -> None:
+def test_both_terminals_get_everything() -> None:
     bench = Bench()
     one, two = bench.joined("alice"), bench.joined("alice", device="d2")
     bench.pull(one)
@@ -238,7 +238,7 @@ def test_two_terminals_of_one_person_both_get_everything() -> None:
     assert not bench.room.state.people["alice"].present
 
 
-def test_the_same_device_replaces_its_connection_and_no_other() -> None:
+def test_same_device_replaces_only_itself() -> None:
     bench = Bench()
     one, two = bench.joined("alice"), bench.joined("alice", device="d2")
     head = bench.room.state.head
@@ -251,7 +251,7 @@ def test_the_same_device_replaces_its_connection_and_no_other() -> None:
     assert list(bench.room.state.people["alice"].terminals) == ["d1", "d2"]
 
 
-def test_terminals_without_a_device_leave_without_the_others() -> None:
+def test_deviceless_terminal_leaves_alone() -> None:
     bench = Bench()
     plain, other = bench.joined("alice", device=""), bench.joined("alice", device="d2", engine=True)
     bench.lose(plain)
@@ -260,7 +260,7 @@ def test_terminals_without_a_device_leave_without_the_others() -> None:
     assert bench.bodies()[-1].handler == "alice"
 
 
-def test_a_person_has_so_many_terminals_and_no_more() -> None:
+def test_terminals_per_person_are_limited() -> None:
     bench = Bench(limits=Limits(terminals=2))
     bench.joined("alice")
     bench.joined("alice", device="d2")
@@ -269,7 +269,7 @@ def test_a_person_has_so_many_terminals_and_no_more() -> None:
     bench.joined("alice", device="d2")
 
 
-def test_a_second_terminal_without_an_engine_makes_nobody_a_guest() -> None:
+def test_engineless_terminal_stays_member() -> None:
     bench = Bench()
     bench.join_host()
     first = bench.joined("alice", engine=True)
@@ -286,7 +286,7 @@ def test_a_second_terminal_without_an_engine_makes_nobody_a_guest() -> None:
 # -- invites
 
 
-def test_strangers_on_loopback_need_an_invite_where_it_is_not_trusted() -> None:
+def test_untrusted_loopback_needs_invite() -> None:
     tokens = InviteTokens()
     bench = Bench(tokens=tokens, trusts_loopback=False)
     _, answers = bench.meet("alice")
@@ -298,7 +298,7 @@ def test_strangers_on_loopback_need_an_invite_where_it_is_not_trusted() -> None:
     assert refusals(answers) == []  # a key that the room knows is enough
 
 
-def test_strangers_from_beyond_the_machine_need_an_invite() -> None:
+def test_remote_stranger_needs_invite() -> None:
     tokens = InviteTokens()
     open_ = tokens.issue(0.0)
     bench = Bench(tokens=tokens)
@@ -311,13 +311,13 @@ def test_strangers_from_beyond_the_machine_need_an_invite() -> None:
     assert bench.room.admission.passes_used == 1
 
 
-def test_a_room_without_passes_lets_nobody_new_in_from_beyond() -> None:
+def test_without_invites_strangers_fail() -> None:
     bench = Bench()
     _, answers = bench.meet("alice", source=LAN, ticket=InviteSecret("p", b"s" * 16))
     assert only_refusal(answers).code == "no_invite"
 
 
-def test_on_the_own_machine_no_invite_is_needed_but_a_wrong_one_is_refused() -> None:
+def test_wrong_loopback_invite_is_refused() -> None:
     tokens = InviteTokens()
     open_ = tokens.issue(0.0)
     bench = Bench(tokens=tokens)
@@ -326,7 +326,7 @@ def test_on_the_own_machine_no_invite_is_needed_but_a_wrong_one_is_refused() -> 
     assert refusals(bench.meet("bob")[1]) == []
 
 
-def test_whoever_was_here_needs_no_invite_even_from_elsewhere() -> None:
+def test_known_member_needs_no_invite() -> None:
     tokens = InviteTokens()
     open_ = tokens.issue(0.0)
     first = Bench(tokens=tokens)
@@ -393,7 +393,7 @@ def test_invite_admits_many_who_stay_or_write() -> None:
             bench.lose(peer)
 
 
-def test_names_bound_by_an_invite_are_known_after_a_restart() -> None:
+def test_invite_names_survive_restart() -> None:
     tokens = InviteTokens()
     ticket = ticket_of(tokens.issue(0.0))
     bench = Bench(tokens=tokens)
@@ -415,7 +415,7 @@ def test_a_single_use_invite_lets_one_person_in() -> None:
     bench.joined("alice", source=LAN, ticket=ticket)
 
 
-def test_an_invite_is_not_used_up_by_who_is_turned_away() -> None:
+def test_refused_join_uses_up_no_invite() -> None:
     tokens = InviteTokens()
     ticket = ticket_of(tokens.issue(0.0, uses=1))
     bench = Bench(tokens=tokens)
@@ -471,7 +471,7 @@ def test_the_host_may_turn_them_away() -> None:
 
 
 @pytest.mark.parametrize("allow", [True, False])
-def test_the_hosts_word_holds_for_all_terminals_at_which_somebody_waits(allow: bool) -> None:
+def test_decision_covers_all_terminals(allow: bool) -> None:
     bench, host = asking()
     first, _ = bench.meet("alice")
     second, _ = bench.meet("alice", device="d2")
@@ -504,7 +504,7 @@ def test_nobody_else_answers_a_knock() -> None:
     assert bench.pull(peer) == []
 
 
-def test_those_who_wait_are_told_to_a_host_who_comes_later() -> None:
+def test_late_host_sees_waiting_requests() -> None:
     bench, host = asking()
     peer, _ = bench.meet("alice")
     other, _ = bench.meet("bob")
@@ -556,7 +556,7 @@ def test_so_many_wait_and_no_more() -> None:
     )
 
 
-def test_one_machine_does_not_keep_others_from_asking() -> None:
+def test_one_source_leaves_places_to_ask() -> None:
     bench, _ = asking()
     for n in range(MAX_PENDING_FROM_ONE):
         assert isinstance(bench.meet(f"stranger{n}")[1][0], JoinPending)
@@ -569,7 +569,7 @@ def test_one_machine_does_not_keep_others_from_asking() -> None:
     assert isinstance(hold, JoinPending)
 
 
-def test_one_machine_with_many_addresses_does_not_keep_others_from_asking_either() -> None:
+def test_one_site_leaves_places_to_ask() -> None:
     made = InviteTokens()
     ticket = ticket_of(made.issue(0.0))
     bench, _ = asking(tokens=made)
@@ -584,7 +584,7 @@ def test_one_machine_with_many_addresses_does_not_keep_others_from_asking_either
         assert isinstance(bench.meet(f"alice{n}", source=source, ticket=ticket)[1][0], JoinPending)
 
 
-def test_nobody_waits_for_ever_where_others_want_to() -> None:
+def test_old_request_yields_to_new_one() -> None:
     bench, host = asking()
     patient = [bench.meet(f"stranger{n}")[0] for n in range(MAX_PENDING_FROM_ONE)]
     bench.pull(host)
@@ -599,7 +599,7 @@ def test_nobody_waits_for_ever_where_others_want_to() -> None:
     assert over == [each.id for each in patient]
 
 
-def test_who_could_not_come_in_anyway_does_not_knock() -> None:
+def test_name_conflict_makes_no_request() -> None:
     bench, host = asking()
     alice, _ = bench.meet("alice")
     bench.send(host, AnswerJoinRequest(alice.id, allow=True))
@@ -609,7 +609,7 @@ def test_who_could_not_come_in_anyway_does_not_knock() -> None:
     assert answers_in(bench.pull(host)) == []
 
 
-def test_what_has_changed_while_they_waited_counts() -> None:
+def test_grant_rechecks_current_state() -> None:
     tokens = InviteTokens()
     ticket = ticket_of(tokens.issue(0.0, uses=1))
     bench, host = asking(tokens=tokens)
@@ -623,7 +623,7 @@ def test_what_has_changed_while_they_waited_counts() -> None:
     assert only_refusal(bench.pull(third)).code == "name_taken"
 
 
-def test_a_knock_tells_the_name_and_no_space_around_it() -> None:
+def test_request_has_trimmed_name() -> None:
     bench, host = asking()
     peer, _ = bench.meet(" " * 9999 + "alice\n", by=identity("alice"))
     knock = JoinRequested(peer.id, "alice", identity("alice").key, "loopback")
@@ -648,7 +648,7 @@ def test_with_ask_an_invite_is_still_needed() -> None:
 # -- the banned
 
 
-def test_who_is_banned_stays_out_under_any_name_and_after_a_restart() -> None:
+def test_ban_holds_for_names_and_restart() -> None:
     bench = Bench(key=HANA)
     host = bench.join_host()
     bench.joined("alice")
@@ -659,7 +659,7 @@ def test_who_is_banned_stays_out_under_any_name_and_after_a_restart() -> None:
             assert only_refusal(answers).code == "banned"
 
 
-def test_a_full_room_is_full_for_people_not_for_terminals() -> None:
+def test_full_room_counts_people_only() -> None:
     bench = Bench(limits=Limits(members=1, joins=ROOMY.joins))
     bench.joined("alice")
     bench.joined("alice", device="d2")
@@ -667,7 +667,7 @@ def test_a_full_room_is_full_for_people_not_for_terminals() -> None:
     assert only_refusal(answers).code == "room_full"
 
 
-def test_who_may_not_come_in_uses_up_nothing_and_members_have_a_share_of_their_own() -> None:
+def test_refused_joins_use_no_member_quota() -> None:
     tokens = InviteTokens()
     ticket = ticket_of(tokens.issue(0.0))
     bench = Bench(tokens=tokens, limits=Limits(joins=3))
@@ -691,7 +691,7 @@ def test_who_may_not_come_in_uses_up_nothing_and_members_have_a_share_of_their_o
 @pytest.mark.parametrize(
     "name", ["\u0251lice", "alice\u00b7", "al1ce", "A-L-I-C-E", "hana_", "h\u0251na"]
 )
-def test_nobody_new_takes_a_name_that_reads_like_that_of_another(name: str) -> None:
+def test_lookalike_name_is_refused(name: str) -> None:
     bench = Bench()
     bench.lose(bench.joined("alice"))
     refusal = only_refusal(bench.meet(name)[1])
@@ -701,7 +701,7 @@ def test_nobody_new_takes_a_name_that_reads_like_that_of_another(name: str) -> N
     assert only_refusal(bench.meet("gen1e")[1]).code == "name_invalid"
 
 
-def test_two_who_have_such_names_already_both_come_back_and_open_the_room(
+def test_existing_lookalikes_may_return(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with monkeypatch.context() as before:

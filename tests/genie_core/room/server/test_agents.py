@@ -51,7 +51,7 @@ def post(room: Bench, peer: Peer, *ids: str) -> list[str]:
     return [each.text for each in refusals(frames)]
 
 
-def test_an_agent_joins_as_one_and_signs_that_it_is() -> None:
+def test_agent_kind_is_signed_on_join() -> None:
     room = Bench(founded=True)
     room.join_host()
     agent(room)
@@ -62,7 +62,7 @@ def test_an_agent_joins_as_one_and_signs_that_it_is() -> None:
     assert room.room.state.people["bot"].is_agent
 
 
-def test_a_host_that_leaves_the_kind_out_can_not_record_it() -> None:
+def test_unsigned_kind_is_refused() -> None:
     room = Bench(founded=True)
     room.join_host()
     hello = room.greet("bot", kind="agent")[1]
@@ -93,7 +93,7 @@ def test_the_host_is_no_agent() -> None:
     assert only_refusal(answers).code == "name_taken"
 
 
-def test_the_host_is_told_that_an_agent_asks_to_join() -> None:
+def test_host_sees_that_agent_asks() -> None:
     room = Bench(ask=True)
     host = room.join_host()
     room.meet("bot", kind="agent")
@@ -120,7 +120,7 @@ FORBIDDEN: list[ClientFrame] = [
 
 
 @pytest.mark.parametrize("frame", FORBIDDEN, ids=lambda each: type(each).__name__)
-def test_the_room_refuses_an_agent_what_only_people_may_do(frame: ClientFrame) -> None:
+def test_agent_is_refused_human_actions(frame: ClientFrame) -> None:
     room = Bench()
     host = room.join_host()
     bot = agent(room)
@@ -155,7 +155,7 @@ def test_no_engine_acts_on_an_agents_message() -> None:
     assert refused.code == "not_responsible"
 
 
-def test_an_agent_posts_so_many_messages_a_minute() -> None:
+def test_agent_messages_are_paced() -> None:
     room = Bench()
     host, bot = room.join_host(), agent(room)
     assert post(room, bot, *map(str, range(AGENT_BURST))) == []
@@ -167,7 +167,7 @@ def test_an_agent_posts_so_many_messages_a_minute() -> None:
     assert len(post(room, bot, "again")) == 1
 
 
-def test_agents_together_wait_for_a_person_after_so_many_messages() -> None:
+def test_agents_wait_for_person() -> None:
     room = Bench()
     host = room.join_host()
     bots = [agent(room, name) for name in ("bot", "robot")]
@@ -183,7 +183,7 @@ def test_agents_together_wait_for_a_person_after_so_many_messages() -> None:
     assert room.room.state.unprompted() == 1
 
 
-def test_a_room_that_is_opened_again_knows_how_many_turns_agents_took() -> None:
+def test_reopened_room_keeps_turn_count() -> None:
     room = Bench()
     bot = agent(room)
     for turn in range(AGENT_TURNS):
@@ -198,7 +198,7 @@ def test_a_room_that_is_opened_again_knows_how_many_turns_agents_took() -> None:
     assert copy.people["bot"].is_agent
 
 
-def test_an_agent_is_muted_and_put_out_like_a_person() -> None:
+def test_agent_can_be_muted_and_banned() -> None:
     room = Bench()
     host, bot = room.join_host(), agent(room)
     room.send(host, Moderate("mute", "bot"))
@@ -211,7 +211,7 @@ def test_an_agent_is_muted_and_put_out_like_a_person() -> None:
     assert only_refusal(room.meet("bot", kind="agent")[1]).code == "banned"
 
 
-def test_an_agent_becomes_no_member_with_rights_and_no_heir() -> None:
+def test_agent_is_never_member_or_heir() -> None:
     room = Bench()
     host, bot = room.join_host(), agent(room)
     for frame in (Moderate("role", "bot", "member"), SetHeirs(("bot",)), OfferHosting("bot")):
@@ -224,7 +224,7 @@ def test_an_agent_becomes_no_member_with_rights_and_no_heir() -> None:
     assert post(room, bot, "2") == []
 
 
-def test_an_agent_with_the_role_of_a_member_still_hosts_nothing() -> None:
+def test_agent_as_member_hosts_nothing() -> None:
     room = Bench()
     agent(room)
     state = RoomState()

@@ -7,7 +7,7 @@ from genie_core.room.protocol.frames import ReportDelta, Typing, Welcome
 from genie_core.room.server.counters import APPEND_SECONDS, Counters
 
 
-async def test_events_and_writes_of_several_rooms_add_up() -> None:
+async def test_rooms_share_their_counters() -> None:
     counters, sink = Counters(), FailingSink()
     async with (
         room_server(sink, counters=counters) as one,
@@ -27,7 +27,7 @@ async def test_events_and_writes_of_several_rooms_add_up() -> None:
     assert counters.append_seconds > 0.2  # the first try again comes after so many seconds
 
 
-def test_strangers_are_counted_by_why_they_were_refused() -> None:
+def test_refused_strangers_count_by_reason() -> None:
     bench = Bench()
     bench.meet("alice", source=LAN)
     bench.greet("bob", room="another")
@@ -37,7 +37,7 @@ def test_strangers_are_counted_by_why_they_were_refused() -> None:
     assert not counters.evicted
 
 
-def test_members_are_counted_by_why_they_were_dropped() -> None:
+def test_dropped_members_count_by_reason() -> None:
     bench = Bench(limits=ROOMY)
     bob, again = bench.join("bob", device="d1"), bench.join("bob", device="d1")
     bench.send(again, Welcome("r", "t", "n", "guest", "h", 0, ROOMY))  # type: ignore[arg-type]

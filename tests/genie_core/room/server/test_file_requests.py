@@ -40,7 +40,7 @@ def test_a_digest_is_sixty_four_hex_digits(text: str, good: bool) -> None:
     assert is_digest(text) is good
 
 
-def test_what_is_in_order_becomes_a_job_that_is_handed_out_once() -> None:
+def test_valid_frame_becomes_one_job() -> None:
     bench = library()
     alice = bench.join("alice")
     frames: list[ClientFrame] = [
@@ -117,7 +117,7 @@ def test_who_is_gone_wants_nothing_any_more() -> None:
     assert bench.tell(alice, *fetches) == []
 
 
-def test_a_message_names_files_as_the_room_knows_them() -> None:
+def test_file_facts_come_from_room() -> None:
     bench = library()
     alice = bench.join("alice")
     lie = FileRef(KNOWN.digest, "\ud800" + "n" * 999, 1, "image/png")
@@ -131,7 +131,7 @@ def test_a_message_names_files_as_the_room_knows_them() -> None:
     assert second.name
 
 
-def test_a_message_with_a_file_that_is_not_there_is_refused_until_it_is() -> None:
+def test_unknown_file_refuses_message() -> None:
     bench = library()
     alice = bench.join("alice")
     say = PostMessage("1", "look", files=(FileRef(NEW, "n.txt", 5),))
@@ -143,7 +143,7 @@ def test_a_message_with_a_file_that_is_not_there_is_refused_until_it_is() -> Non
     assert bench.bodies(MessagePosted)[0].files == (FileRef(NEW, "n.txt", 5, "text/plain"),)
 
 
-def test_a_digest_that_is_none_is_not_repeated_at_length() -> None:
+def test_invalid_digest_is_shortened() -> None:
     bench = library()
     alice = bench.join("alice")
     refusal = only_refusal(
@@ -153,7 +153,7 @@ def test_a_digest_that_is_none_is_not_repeated_at_length() -> None:
     assert len(refusal.text) < 200
 
 
-def test_who_looks_for_files_that_the_host_lost_is_not_put_out() -> None:
+def test_lost_file_requests_drop_nobody() -> None:
     limits = Limits(replies=20)
     bench = library(limits)
     alice = bench.join("alice")
@@ -164,7 +164,7 @@ def test_who_looks_for_files_that_the_host_lost_is_not_put_out() -> None:
     assert [body.text for body in bench.bodies(MessagePosted)] == ["still here"]
 
 
-def test_a_file_that_has_vanished_may_be_brought_again() -> None:
+def test_vanished_file_may_be_stored_again() -> None:
     bench = library()
     alice = bench.join("alice")
     bench.send(alice, FetchFile(KNOWN.digest, 0))
@@ -186,7 +186,7 @@ def test_a_file_that_has_vanished_may_be_brought_again() -> None:
         ("\u200b", "file"),
     ],
 )
-def test_the_log_names_files_by_names_that_are_safe(raw: str, name: str) -> None:
+def test_log_has_safe_file_names(raw: str, name: str) -> None:
     bench = library()
     bench.send(bench.join("alice"), PostMessage("1", "x", files=(FileRef(KNOWN.digest, raw, 1),)))
     assert bench.bodies(MessagePosted)[0].files[0].name == name

@@ -87,7 +87,7 @@ def code(answer: ServerFrame) -> str:
     return answer.code
 
 
-async def test_a_file_comes_in_chunks_is_checked_and_goes_out_in_pieces(desk: Desk) -> None:
+async def test_file_is_stored_checked_and_served(desk: Desk) -> None:
     digest, data = some(1)
     assert await desk.send(digest, data) == FileStored(digest, len(data))
     assert desk.arrived == [FileRef(digest, digest[:12], len(data), "application/octet-stream")]
@@ -95,7 +95,7 @@ async def test_a_file_comes_in_chunks_is_checked_and_goes_out_in_pieces(desk: De
     assert await desk.fetch(digest) == data
 
 
-async def test_the_type_of_a_file_is_judged_by_what_arrived(desk: Desk) -> None:
+async def test_media_type_follows_content(desk: Desk) -> None:
     await desk.send(hashlib.sha256(TEXT).hexdigest(), TEXT)
     assert [file.media for file in desk.arrived] == ["text/plain"]
 
@@ -108,16 +108,14 @@ async def test_a_file_that_is_there_is_not_sent_again(desk: Desk) -> None:
     assert len(desk.arrived) == 1
 
 
-async def test_a_file_that_lies_in_the_folder_already_has_arrived(
-    desk: Desk, tmp_path: Path
-) -> None:
+async def test_file_already_in_folder_is_stored(desk: Desk, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(TEXT)
     digest, size = desk.blobs.add(tmp_path / "a.txt")  # as the host's own terminal does
     assert await desk.ask(StoreFile(digest, size)) == FileStored(digest, size)
     assert [file.digest for file in desk.arrived] == [digest]
 
 
-async def test_it_goes_on_after_a_cut_from_where_it_was(desk: Desk) -> None:
+async def test_upload_resumes_after_cut(desk: Desk) -> None:
     digest, data = some(1)
     await desk.ask(StoreFile(digest, len(data)))
     await desk.ask(Chunk(digest, 0, data[:CHUNK_BYTES]))
@@ -125,7 +123,7 @@ async def test_it_goes_on_after_a_cut_from_where_it_was(desk: Desk) -> None:
     assert await desk.send(digest, data) == FileStored(digest, len(data))
 
 
-async def test_what_is_damaged_is_refused_and_can_be_sent_again(desk: Desk) -> None:
+async def test_damaged_file_can_be_resent(desk: Desk) -> None:
     digest, data = some(1)
     assert code(await desk.send(digest, data[:-1] + b"!")) == "corrupt"
     assert desk.arrived == []
@@ -142,7 +140,7 @@ async def test_nobody_spoils_what_somebody_else_sends(desk: Desk) -> None:
     assert await desk.send(digest, data) == FileStored(digest, len(data))
 
 
-async def test_of_two_that_send_the_same_file_both_are_told_that_it_is_there(desk: Desk) -> None:
+async def test_two_senders_both_get_stored(desk: Desk) -> None:
     digest, data = some(1)
     answers = await asyncio.gather(desk.send(digest, data), desk.send(digest, data, name="bob"))
     assert list(answers) == [FileStored(digest, len(data))] * 2
@@ -150,7 +148,7 @@ async def test_of_two_that_send_the_same_file_both_are_told_that_it_is_there(des
     assert list(desk.blobs.digests()) == [digest]
 
 
-async def test_a_beginning_is_of_no_use_once_somebody_else_has_sent_all(desk: Desk) -> None:
+async def test_complete_file_drops_partials(desk: Desk) -> None:
     digest, data = some(1)
     await desk.ask(StoreFile(digest, len(data)), name="bob")
     await desk.ask(Chunk(digest, 0, data[:CHUNK_BYTES]), name="bob")
@@ -161,16 +159,14 @@ async def test_a_beginning_is_of_no_use_once_somebody_else_has_sent_all(desk: De
 @pytest.mark.parametrize(
     ("offset", "data"), [(-1, b"x"), (0, b""), (0, b"x" * 11), (10, b"x"), (2**62, b"x")]
 )
-async def test_a_chunk_outside_the_file_ends_its_sending(
-    desk: Desk, offset: int, data: bytes
-) -> None:
+async def test_chunk_out_of_bounds_ends_upload(desk: Desk, offset: int, data: bytes) -> None:
     digest, _ = some(1)
     await desk.ask(StoreFile(digest, 10))
     assert code(await desk.ask(Chunk(digest, offset, data))) == "malformed"
     assert code(await desk.ask(Chunk(digest, 0, b"x"))) == "out_of_state"
 
 
-async def test_frames_that_make_no_sense_are_refused_one_by_one(desk: Desk) -> None:
+async def test_senseless_frames_are_refused(desk: Desk) -> None:
     digest, data = some(1)
     await desk.send(digest, data)
     other = "0" * 64
@@ -213,7 +209,7 @@ async def test_one_person_fills_their_share_only(tmp_path: Path) -> None:
     await desk.worker.aclose()
 
 
-async def test_a_room_that_is_full_takes_nothing_more_from_anybody(tmp_path: Path) -> None:
+async def test_full_room_refuses_all_files(tmp_path: Path) -> None:
     desk = Desk(tmp_path, Limits(file_bytes=400 * KIB, files_bytes=700 * KIB))
     assert isinstance(await desk.send(*some(1), name="alice"), FileStored)
     assert isinstance(await desk.send(*some(2), name="bob"), FileStored)
@@ -225,7 +221,7 @@ async def test_a_room_that_is_full_takes_nothing_more_from_anybody(tmp_path: Pat
     await again.worker.aclose()
 
 
-async def test_the_room_takes_no_more_than_it_may_and_first_removes_what_was_left(
+async def test_idle_partials_make_way(
     tmp_path: Path,
 ) -> None:
     desk = Desk(tmp_path, Limits(file_bytes=400 * KIB, files_bytes=1000 * KIB))
@@ -263,7 +259,7 @@ async def test_a_full_disk_is_told_and_breaks_nothing(
     assert await desk.send(digest, data) == FileStored(digest, len(data))
 
 
-async def test_a_file_that_vanished_from_the_folder_is_unknown(desk: Desk) -> None:
+async def test_vanished_file_is_unknown(desk: Desk) -> None:
     digest, data = some(1)
     await desk.send(digest, data)
     desk.blobs.remove(digest)
@@ -297,7 +293,7 @@ class SlowStore(BlobStore):
         return super().read(digest, offset, length)
 
 
-async def test_a_peer_has_one_job_done_at_a_time_and_others_do_not_wait_for_it(
+async def test_slow_job_blocks_only_its_peer(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "a").write_bytes(TEXT)
@@ -324,7 +320,7 @@ def message(*files: FileRef) -> Event:
     return Event(1, 0.0, "alice", MessagePosted("id", "see", files=files))
 
 
-def test_before_a_room_opens_what_nobody_refers_to_is_removed(tmp_path: Path) -> None:
+def test_unreferenced_files_are_removed(tmp_path: Path) -> None:
     blobs = BlobStore(tmp_path / "blobs")
 
     def put(text: str) -> FileRef:
@@ -348,6 +344,6 @@ def test_before_a_room_opens_what_nobody_refers_to_is_removed(tmp_path: Path) ->
     assert list((tmp_path / "blobs").iterdir()) == []
 
 
-def test_stock_of_a_folder_that_is_not_there_is_empty(tmp_path: Path) -> None:
+def test_missing_folder_has_no_files(tmp_path: Path) -> None:
     assert complete_files(BlobStore(tmp_path / "blobs"), (), 0.0) == {}
     assert not (tmp_path / "blobs").exists()

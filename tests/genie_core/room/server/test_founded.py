@@ -91,7 +91,7 @@ def meeting() -> Founded:
     return Founded()
 
 
-def test_whoever_reads_the_log_finds_nothing_wrong(meeting: Founded) -> None:
+def test_reader_finds_no_doubts_in_log(meeting: Founded) -> None:
     meeting.send(meeting.alice, meeting.says("hello"))
     meeting.send(meeting.hana, Moderate("mute", "alice"), ShareArguments(on=True), SetHeirs())
     meeting.room.suspend("later", meeting.now)
@@ -105,7 +105,7 @@ def test_whoever_reads_the_log_finds_nothing_wrong(meeting: Founded) -> None:
     assert len(meeting.bodies(MemberJoined)) == 2
 
 
-def test_host_refuses_a_repeated_entry_of_a_member(meeting: Founded) -> None:
+def test_repeated_member_entry_is_refused(meeting: Founded) -> None:
     meeting.send(meeting.alice, meeting.says("one"))
     (thread,) = meeting.room.state.threads.values()
     like = ChangeMessage(signed(meeting, thread, ReactionChanged(thread.seq, "👍")))
@@ -137,7 +137,7 @@ def test_host_refuses_a_repeated_arrival(meeting: Founded) -> None:
     assert (refusal.code, meeting.room.state.head) == ("unproven", head)
 
 
-def test_a_host_who_hosts_alone_takes_back_the_rule_by_which_members_may(meeting: Founded) -> None:
+def test_hosting_alone_revokes_heirs(meeting: Founded) -> None:
     meeting.send(meeting.hana, SetHeirs(("alice",)))
     for rules in (3, 3):
         setup = RoomSetup(meeting.id, "Standup", "hana", identity("hana"), hosts_alone=True)
@@ -149,7 +149,7 @@ def test_a_host_who_hosts_alone_takes_back_the_rule_by_which_members_may(meeting
         assert room.state.doubts == {}
 
 
-def test_a_challenge_shows_who_founded_the_room_and_who_hosts_it(meeting: Founded) -> None:
+def test_challenge_shows_founder_and_host(meeting: Founded) -> None:
     meeting.send(meeting.hana, SetHeirs(("alice",)))
     _, _, answers = meeting.greet("bob")
     (challenge,) = answers
@@ -183,7 +183,7 @@ def test_what_its_author_did_not_sign_is_refused(meeting: Founded) -> None:
     assert refusals(meeting.tell(meeting.alice, meeting.says("hello"))) == []
 
 
-def test_a_step_of_an_engine_that_its_owner_did_not_sign_is_refused(meeting: Founded) -> None:
+def test_unsigned_engine_step_is_refused(meeting: Founded) -> None:
     meeting.send(meeting.alice, meeting.says("hello"))
     message = meeting.room.state.head
     step = DecisionMade(message, "ignore", "not for me")
@@ -195,27 +195,27 @@ def test_a_step_of_an_engine_that_its_owner_did_not_sign_is_refused(meeting: Fou
     assert meeting.bodies(DecisionMade) == [step]
 
 
-def test_who_did_not_sign_their_arrival_does_not_come_in(meeting: Founded) -> None:
+def test_unsigned_arrival_is_refused(meeting: Founded) -> None:
     _, answers = meeting.meet("bob", signature=b"s" * 64)
     refusal = only_refusal(answers)
     assert (refusal.code, refusal.final) == ("unproven", True)
     assert "bob" not in meeting.room.state.people
 
 
-def test_an_entry_that_names_one_which_is_not_here_is_refused(meeting: Founded) -> None:
+def test_entry_with_gap_is_refused(meeting: Founded) -> None:
     refusal = only_refusal(meeting.tell(meeting.alice, meeting.says("two", previous=b"lost")))
     assert (refusal.code, refusal.ref) == ("unproven", "two")
     assert "missing" in refusal.text
 
 
-def test_preferences_are_recorded_with_their_signature(meeting: Founded) -> None:
+def test_preferences_keep_their_signature(meeting: Founded) -> None:
     changed = sign(identity("alice"), meeting.id, PreferencesChanged("in short"), "")
     meeting.send(meeting.alice, SetPreferences("in short", signature=changed.signature))
     assert meeting.bodies(PreferencesChanged) == [changed]
     assert meeting.room.state.preferences == {"alice": "in short"}
 
 
-def test_a_change_is_signed_for_the_message_it_changes(meeting: Founded) -> None:
+def test_change_is_bound_to_its_message(meeting: Founded) -> None:
     meeting.send(meeting.alice, meeting.says("one"), meeting.says("two"))
     one, two = meeting.room.state.threads.values()
     about_two = signed(meeting, two, MessageEdited(two.seq, "other"))
@@ -227,7 +227,7 @@ def test_a_change_is_signed_for_the_message_it_changes(meeting: Founded) -> None
     assert (one.text, two.text) == ("one", "other")
 
 
-def test_the_refusal_of_an_edit_that_crosses_another_names_it(meeting: Founded) -> None:
+def test_crossing_edit_refusal_names_edit(meeting: Founded) -> None:
     meeting.send(meeting.alice, meeting.says("one"))
     (thread,) = meeting.room.state.threads.values()
     edits = [signed(meeting, thread, MessageEdited(thread.seq, text)) for text in "ab"]
@@ -237,7 +237,7 @@ def test_the_refusal_of_an_edit_that_crosses_another_names_it(meeting: Founded) 
     assert thread.text == "a"
 
 
-def test_a_host_can_not_let_a_member_change_the_message_of_another() -> None:
+def test_member_changes_no_foreign_message() -> None:
     log = founded("bob")
     said = log.add("bob", MessagePosted("m", "hello"))
     edited = log.add("ann", MessageEdited(said.seq, "goodbye"))
@@ -261,7 +261,7 @@ def test_changes_are_recovered_from_another_log() -> None:
     assert (recovered.text, recovered.said.text) == ("the plan", "teh plan")
 
 
-def test_changes_of_a_log_that_went_on_are_recovered_once() -> None:
+def test_changes_are_recovered_once() -> None:
     first = Founded()
     past = list(first.written)
     first.send(first.alice, first.says("one"))
@@ -291,7 +291,7 @@ def test_changes_of_a_log_that_went_on_are_recovered_once() -> None:
         lambda seq: (MessageDeleted(seq),),
     ],
 )
-def test_a_member_can_not_bring_back_an_earlier_change(
+def test_earlier_change_is_not_recovered(
     meeting: Founded, make: Callable[[int], tuple[ChangeBody, ...]]
 ) -> None:
     eve = meeting.joined("eve")
@@ -307,9 +307,7 @@ def test_a_member_can_not_bring_back_an_earlier_change(
 
 
 @pytest.mark.parametrize("measure", ["ban", "mute", "role"])
-def test_who_may_not_write_changes_nothing_through_another_member(
-    meeting: Founded, measure: Measure
-) -> None:
+def test_muted_change_is_not_recovered(meeting: Founded, measure: Measure) -> None:
     eve = meeting.joined("eve")
     meeting.send(meeting.alice, meeting.says("hello"))
     (thread,) = meeting.room.state.threads.values()
@@ -322,7 +320,7 @@ def test_who_may_not_write_changes_nothing_through_another_member(
     assert thread.text == "hello"
 
 
-def test_of_another_log_only_what_was_signed_is_taken() -> None:
+def test_only_signed_events_are_recovered() -> None:
     first = Founded()
     past = list(first.written)
     first.send(first.alice, first.says("only alice knows"))
@@ -375,7 +373,7 @@ def test_host_names_the_heirs(meeting: Founded) -> None:
     assert meeting.room.state.doubts == {}
 
 
-def test_heir_who_hosts_hands_over_below_the_host(meeting: Founded) -> None:
+def test_hosting_heir_hands_over_below(meeting: Founded) -> None:
     meeting.joined("bob", engine=True)
     meeting.send(meeting.hana, SetHeirs(("alice",)))
     setup = RoomSetup(meeting.id, "Standup", "alice", identity("alice"))

@@ -94,7 +94,7 @@ def desk() -> Desk:
 # -- changes of messages
 
 
-def test_an_author_edits_and_deletes_their_message(desk: Desk) -> None:
+def test_author_edits_and_deletes_message(desk: Desk) -> None:
     seq = desk.say(desk.bob, "teh plan", "1")
     desk.send(desk.bob, ChangeMessage(MessageEdited(seq, "the plan")))
     thread = desk.room.state.threads[seq]
@@ -180,7 +180,7 @@ def test_a_reply_repeats_what_it_replies_to(desk: Desk) -> None:
 # -- quotes and files
 
 
-def test_a_message_may_bring_only_files_or_quotes(desk: Desk) -> None:
+def test_files_or_quotes_alone_suffice(desk: Desk) -> None:
     desk.send(
         desk.bob, PostMessage("1", "", files=(FILE,)), PostMessage("2", " ", quotes=(quote(),))
     )
@@ -207,7 +207,7 @@ def test_so_much_is_quoted_at_once_and_no_more(quotes: tuple[Quote, ...]) -> Non
     assert refusals(desk.tell(desk.bob, PostMessage("1", "look", quotes=(quote("x" * 60),)))) == []
 
 
-def test_so_many_files_go_with_a_message_and_no_more() -> None:
+def test_files_per_message_are_limited() -> None:
     desk = Desk(Limits(files=2))
     assert (
         only_refusal(desk.tell(desk.bob, PostMessage("1", "x", files=(FILE,) * 3))).code
@@ -216,7 +216,7 @@ def test_so_many_files_go_with_a_message_and_no_more() -> None:
     assert refusals(desk.tell(desk.bob, PostMessage("1", "x", files=(FILE,) * 2))) == []
 
 
-def test_quotes_count_towards_what_a_person_may_have_recorded() -> None:
+def test_quotes_count_towards_volume() -> None:
     desk = Desk(Limits(volume=3000))
     say = PostMessage("1", "x", quotes=(quote("y" * 2900),))
     assert refusals(desk.tell(desk.bob, say)) == []
@@ -224,7 +224,7 @@ def test_quotes_count_towards_what_a_person_may_have_recorded() -> None:
 
 
 @pytest.mark.parametrize("at", [-1.0, LATEST * 2, float("inf"), float("nan")])
-def test_a_quoted_moment_that_no_calendar_shows_is_left_out(desk: Desk, at: float) -> None:
+def test_impossible_quote_time_is_cleared(desk: Desk, at: float) -> None:
     desk.send(desk.bob, PostMessage("1", "look", quotes=(quote("\ud800", at=at),)))
     assert desk.bodies(MessagePosted)[0].quotes == (quote("?", at=0.0),)
 
@@ -232,14 +232,14 @@ def test_a_quoted_moment_that_no_calendar_shows_is_left_out(desk: Desk, at: floa
 # -- several terminals of one person
 
 
-def test_the_terminal_where_it_was_said_answers_or_else_another_with_an_engine(desk: Desk) -> None:
+def test_origin_terminal_answers_if_able(desk: Desk) -> None:
     plain = desk.joined("alice", device="d3")
     for n, peer in enumerate((desk.one, desk.two, plain)):
         desk.question(peer, str(n))
     assert [body.device for body in desk.bodies(MessagePosted)] == ["d1", "d2", "d1"]
 
 
-def test_only_the_terminal_that_runs_a_message_reports_about_it(desk: Desk) -> None:
+def test_only_running_terminal_reports(desk: Desk) -> None:
     seq = desk.question(desk.one)
     verdict = Publish("1", DecisionMade(seq, "delegate", query="q"))
     refusal = only_refusal(desk.tell(desk.two, verdict))
@@ -252,13 +252,13 @@ def test_only_the_terminal_that_runs_a_message_reports_about_it(desk: Desk) -> N
     assert answers_in(desk.pull(desk.bob)) == [AnswerDelta(seq, "mine")]
 
 
-def test_when_that_terminal_is_gone_another_of_the_same_person_may(desk: Desk) -> None:
+def test_other_terminal_replaces_lost_one(desk: Desk) -> None:
     seq = desk.question(desk.one)
     desk.lose(desk.one)
     assert refusals(desk.tell(desk.two, Publish("1", DecisionMade(seq, "ignore")))) == []
 
 
-def test_whoever_typed_is_shown_at_their_other_terminal_too(desk: Desk) -> None:
+def test_typing_shows_at_other_terminal(desk: Desk) -> None:
     desk.pull(desk.two)
     desk.send(desk.one, Typing())
     assert desk.pull(desk.two) == [MemberTyping("alice")]
@@ -278,7 +278,7 @@ def test_a_run_is_stopped_where_it_is(desk: Desk) -> None:
     assert desk.pull(desk.two) == [Stopping(seq, "alice")]
 
 
-def test_a_run_that_moved_is_stopped_where_it_went(desk: Desk) -> None:
+def test_moved_run_is_stopped_there(desk: Desk) -> None:
     seq = desk.question(desk.two)
     desk.lose(desk.two)
     desk.pull(desk.one)
@@ -289,7 +289,7 @@ def test_a_run_that_moved_is_stopped_where_it_went(desk: Desk) -> None:
 # -- answering at another terminal
 
 
-def test_an_approval_is_answered_at_another_terminal(desk: Desk) -> None:
+def test_approval_is_answered_elsewhere(desk: Desk) -> None:
     seq = desk.waiting(desk.one)
     desk.pull(desk.one)
     desk.send(
@@ -307,7 +307,7 @@ def test_an_approval_is_answered_at_another_terminal(desk: Desk) -> None:
     )
 
 
-def test_nobody_else_answers_it_and_not_where_it_waits(desk: Desk) -> None:
+def test_approval_is_refused_to_others(desk: Desk) -> None:
     desk.waiting(desk.one)
     desk.pull(desk.one)
     for peer in (desk.bob, desk.one):
@@ -321,7 +321,7 @@ def test_nobody_else_answers_it_and_not_where_it_waits(desk: Desk) -> None:
     assert desk.pull(desk.one) == []
 
 
-def test_an_approval_whose_terminal_is_gone_is_not_answered_alone(desk: Desk) -> None:
+def test_lost_terminal_refuses_approval(desk: Desk) -> None:
     desk.waiting(desk.one)
     desk.lose(desk.one)
     assert (
@@ -346,7 +346,7 @@ def test_answers_come_in_the_end(desk: Desk) -> None:
 # -- what agents are at, and how people like to be answered
 
 
-def test_progress_comes_from_the_terminal_where_the_run_is(desk: Desk) -> None:
+def test_progress_needs_running_terminal(desk: Desk) -> None:
     seq = desk.question(desk.one)
     for peer in (desk.two, desk.bob, desk.host):
         desk.send(peer, ReportProgress(seq, "x", "thinking"))  # type: ignore[arg-type] # the host's id
@@ -367,7 +367,7 @@ def test_progress_comes_from_the_terminal_where_the_run_is(desk: Desk) -> None:
     assert answers_in(desk.pull(desk.bob)) == []
 
 
-def test_preferences_are_recorded_when_they_change(desk: Desk) -> None:
+def test_changed_preferences_are_recorded(desk: Desk) -> None:
     desk.send(desk.bob, SetPreferences("short answers"), SetPreferences("short answers"))
     assert desk.bodies(PreferencesChanged) == [PreferencesChanged("short answers")]
     assert desk.room.state.preferences["bob"] == "short answers"
@@ -380,14 +380,14 @@ def test_preferences_are_recorded_when_they_change(desk: Desk) -> None:
     assert len(desk.bodies(PreferencesChanged)) == 3
 
 
-def test_preferences_count_towards_what_a_person_may_have_recorded() -> None:
+def test_preferences_count_towards_volume() -> None:
     desk = Desk(Limits(volume=3000))
     for letter in "xy":
         assert refusals(desk.tell(desk.bob, SetPreferences(letter * 1900))) == []
     assert only_refusal(desk.tell(desk.bob, SetPreferences("z" * 1900))).code == "too_fast"
 
 
-def test_an_answer_from_another_terminal_keeps_its_count_and_whether_it_stops(desk: Desk) -> None:
+def test_remote_answer_keeps_count_stop(desk: Desk) -> None:
     desk.waiting(desk.one)
     rule = AnswerApproval("a1", allow=True, scope="times", count=5)
     desk.pull(desk.one)
@@ -398,7 +398,7 @@ def test_an_answer_from_another_terminal_keeps_its_count_and_whether_it_stops(de
 
 
 @pytest.mark.parametrize("kind", ["say", "publish", "delta", "progress", "equip", "prefer"])
-def test_what_changes_nothing_is_charged_and_who_insists_is_dropped_for_a_while(kind: str) -> None:
+def test_repeated_noops_drop_member(kind: str) -> None:
     desk = Desk(Limits())
     number = desk.say(desk.one, "hello")
     desk.send(desk.one, Publish("p", DecisionMade(number, "ignore")))
@@ -435,7 +435,7 @@ def test_what_changes_nothing_is_charged_and_who_insists_is_dropped_for_a_while(
 
 
 @pytest.mark.parametrize("text", ["\u200b\u200d", "\u2060 \ufeff", "\u0301", "\u3164"])
-def test_a_message_that_shows_nothing_is_refused_as_empty(desk: Desk, text: str) -> None:
+def test_invisible_message_is_refused(desk: Desk, text: str) -> None:
     refusal = only_refusal(desk.tell(desk.bob, PostMessage("1", text)))
     assert (refusal.code, refusal.text) == ("malformed", "a message without text")
     number = desk.say(desk.one, "hello")
@@ -447,7 +447,7 @@ def test_a_message_that_shows_nothing_is_refused_as_empty(desk: Desk, text: str)
 
 
 @pytest.mark.parametrize(("how", "code"), [("mute", "muted"), ("role", "not_allowed")])
-def test_who_may_not_write_reopens_no_run_by_their_engine(how: Measure, code: str) -> None:
+def test_muted_engine_reopens_no_run(how: Measure, code: str) -> None:
     desk = Desk()
     ended, open_ = desk.question(desk.one), desk.question(desk.one, "2")
     desk.send(desk.one, Publish("1", DecisionMade(ended, "ignore")))
@@ -474,7 +474,7 @@ def test_who_may_not_write_reopens_no_run_by_their_engine(how: Measure, code: st
     assert not desk.room.state.running
 
 
-def test_who_may_not_write_settles_no_call_that_was_parked(desk: Desk) -> None:
+def test_muted_member_settles_no_call(desk: Desk) -> None:
     seq = desk.waiting(desk.one)
     parked = [
         Publish("1", ApprovalResolved(seq, "a1", "parked")),

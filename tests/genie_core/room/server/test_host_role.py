@@ -151,7 +151,7 @@ def test_the_host_records_for_whom_it_decides(
     assert folded(meeting.written).doubtful == 0
 
 
-def test_the_removed_and_the_others_hear_who_removed_them(meeting: Meeting) -> None:
+def test_removal_names_its_author(meeting: Meeting) -> None:
     meeting.tell(meeting.bob, Moderate("kick", "eve", reason="spam"))
     assert only_refusal(meeting.pull(meeting.eve)).text == "bob put you out of the room: spam"
     assert meeting.written[-1].body == MemberLeft("eve", PUT_OUT_BY_COHOST, "d1")
@@ -177,7 +177,7 @@ def test_no_other_name_can_be_put_in_afterwards(meeting: Meeting) -> None:
         assert state.banned == {}
 
 
-def test_they_hide_arguments_and_only_the_host_shows_its_own(meeting: Meeting) -> None:
+def test_holder_only_hides_arguments(meeting: Meeting) -> None:
     assert only_refusal(meeting.tell(meeting.bob, ShareArguments(on=True))).code == "not_allowed"
     meeting.act(ShareArguments(on=True))
     assert refusals(meeting.tell(meeting.bob, ShareArguments(on=False))) == []
@@ -191,9 +191,7 @@ def test_they_hide_arguments_and_only_the_host_shows_its_own(meeting: Meeting) -
 
 @pytest.mark.parametrize("target", ["hana", "HANA", "dora", "bob"])
 @pytest.mark.parametrize("measure", ["kick", "ban", "mute", "unmute", "pardon", "role"])
-def test_neither_the_host_nor_each_other_nor_themselves(
-    meeting: Meeting, target: str, measure: Measure
-) -> None:
+def test_host_peers_and_self_are_no_target(meeting: Meeting, target: str, measure: Measure) -> None:
     before = len(meeting.written)
     refusal = only_refusal(meeting.tell(meeting.bob, Moderate(measure, target, "member")))
     assert refusal.code == "out_of_state"
@@ -272,7 +270,7 @@ ROLE_FRAMES: list[ClientFrame] = [
 
 
 @pytest.mark.parametrize("measure", [Moderate("role", "bob", "member"), Moderate("mute", "bob")])
-def test_frames_right_after_it_was_taken_are_refused(meeting: Meeting, measure: Moderate) -> None:
+def test_revoked_role_frames_are_refused(meeting: Meeting, measure: Moderate) -> None:
     meeting.pull(meeting.bob)
     meeting.send(meeting.hana, measure)  # before bob has heard of it
     before = len(meeting.written), len(meeting.tokens)
@@ -289,7 +287,7 @@ def test_others_have_none_of_it(meeting: Meeting, frame: ClientFrame) -> None:
     assert (len(meeting.written), len(meeting.tokens)) == before
 
 
-def test_it_stays_with_the_person_at_other_terminals_and_after_a_restart(meeting: Meeting) -> None:
+def test_role_survives_restart(meeting: Meeting) -> None:
     for bench in (meeting, Bench(meeting.written, founded=True)):
         peer, answers = bench.meet("bob", device="d2")
         welcome = next(each for each in answers if isinstance(each, Welcome))
@@ -299,7 +297,7 @@ def test_it_stays_with_the_person_at_other_terminals_and_after_a_restart(meeting
         assert not bench.room.state.is_host("bob")
 
 
-def test_who_lost_it_does_not_get_it_back_by_coming_again(meeting: Meeting) -> None:
+def test_old_invite_restores_no_lost_role(meeting: Meeting) -> None:
     ticket = ticket_of(meeting.tokens.issue(0.0, role="host", uses=9))
     carol, _ = meeting.meet("carol", ticket=ticket)
     assert meeting.role("carol") == "host"
@@ -339,7 +337,7 @@ def test_a_copy_of_the_room_has_only_its_host(meeting: Meeting) -> None:
     assert not any(map(state.administers, ("bob", "dora", "hana")))
 
 
-def test_a_measure_that_only_an_earlier_log_has_is_shown_and_gives_nothing(
+def test_recovered_measure_grants_nothing(
     meeting: Meeting,
 ) -> None:
     body = MemberModerated("role", "alice", "host", asked_by="bob")
@@ -359,7 +357,7 @@ def waiting(meeting: Meeting) -> Peer:
     return peer
 
 
-def test_all_of_them_are_asked_and_the_first_answer_counts() -> None:
+def test_first_answer_to_request_counts() -> None:
     meeting = Meeting(ask=True)
     carol = waiting(meeting)
     for peer in (meeting.hana, meeting.bob, meeting.dora):
@@ -407,7 +405,7 @@ def test_an_invite_leads_to_the_host_and_admits(meeting: Meeting) -> None:
     assert meeting.room.admission.passes_used >= 2
 
 
-def test_each_has_an_invite_without_limits_of_their_own(meeting: Meeting) -> None:
+def test_each_holder_has_own_open_invite(meeting: Meeting) -> None:
     first, other = meeting.asked(IssueInvite()), meeting.asked(IssueInvite(), meeting.dora)
     assert meeting.asked(IssueInvite()) == first != other
     assert meeting.tokens.newest(meeting.now) is None  # which is the host's
@@ -419,7 +417,7 @@ def test_each_has_an_invite_without_limits_of_their_own(meeting: Meeting) -> Non
 @pytest.mark.parametrize(
     "loses", [Moderate("role", "bob", "member"), Moderate("ban", "bob"), Moderate("mute", "bob")]
 )
-def test_the_invites_of_who_loses_the_role_are_void(meeting: Meeting, loses: Moderate) -> None:
+def test_losing_role_voids_own_invites(meeting: Meeting, loses: Moderate) -> None:
     theirs, others = meeting.asked(IssueInvite()), meeting.asked(IssueInvite(), meeting.dora)
     hers = ticket_of(meeting.tokens.issue(0.0))
     meeting.act(loses)
@@ -459,7 +457,7 @@ def test_an_invite_gives_its_role_once(meeting: Meeting, role: Role) -> None:
     assert folded(meeting.written).doubtful == 0
 
 
-def test_an_invite_of_a_member_says_whose_role_it_was(meeting: Meeting) -> None:
+def test_invite_role_names_issuer(meeting: Meeting) -> None:
     ticket = meeting.asked(IssueInvite(role="observer"))
     meeting.joined("carol", ticket=ticket, source=LAN)
     given = meeting.bodies(MemberModerated)[-1]
@@ -485,7 +483,7 @@ def test_an_invite_gives_no_role_to_who_was_here(
     assert meeting.role("carol") == "host"
 
 
-def test_an_invite_gives_an_agent_no_role_of_people(meeting: Meeting) -> None:
+def test_agent_invite_gives_no_human_role(meeting: Meeting) -> None:
     for role in ("host", "member"):
         ticket = ticket_of(meeting.tokens.issue(0.0, role=role))
         _, answers = meeting.meet("robot", ticket=ticket, source=LAN, kind="agent")
@@ -496,14 +494,14 @@ def test_an_invite_gives_an_agent_no_role_of_people(meeting: Meeting) -> None:
     assert meeting.role("robot") == "observer"
 
 
-def test_the_name_of_the_host_is_not_to_be_had_with_any_invite(meeting: Meeting) -> None:
+def test_invite_never_gives_host_name(meeting: Meeting) -> None:
     ticket = ticket_of(meeting.tokens.issue(0.0, role="host"))
     for name in ("hana", "HANA", "hana_", "h\u0251na"):
         _, answers = meeting.meet(name, by=identity("mallory"), ticket=ticket, source=LAN)
         assert only_refusal(answers).code == "name_taken"
 
 
-def test_a_room_without_an_address_has_no_invites(meeting: Meeting) -> None:
+def test_no_address_means_no_invites(meeting: Meeting) -> None:
     meeting.room.host_record = None
     assert only_refusal(meeting.tell(meeting.bob, IssueInvite())).code == "out_of_state"
 

@@ -80,7 +80,7 @@ async def listening(certificate: Certificate, **options: Any) -> AsyncIterator[H
         yield house
 
 
-async def test_a_room_is_found_by_its_id_and_by_the_digest_in_it(certificate: Certificate) -> None:
+async def test_room_is_found_by_id_or_digest(certificate: Certificate) -> None:
     async with listening(certificate) as house:
         await house.open(ONE)
         await house.open(TWO)
@@ -91,7 +91,7 @@ async def test_a_room_is_found_by_its_id_and_by_the_digest_in_it(certificate: Ce
                 assert answer.room == room
 
 
-async def test_a_room_that_is_the_only_one_need_not_be_named(certificate: Certificate) -> None:
+async def test_only_room_needs_no_name(certificate: Certificate) -> None:
     async with listening(certificate) as house:
         await house.open(ONE)
         answer = await house.ask(hello())
@@ -113,7 +113,7 @@ async def test_unknown_rooms_are_refused(certificate: Certificate) -> None:
             assert answer.final
 
 
-async def test_a_room_that_another_process_may_host_is_refused_for_now(
+async def test_room_elsewhere_is_refused_for_now(
     certificate: Certificate,
 ) -> None:
     async with listening(certificate) as house:
@@ -151,7 +151,7 @@ async def test_rooms_come_and_go_while_others_go_on(certificate: Certificate) ->
             assert len(ann.seen.welcomes) == 1
 
 
-async def test_what_begins_otherwise_is_refused_unless_it_is_served(
+async def test_other_first_frame_needs_handler(
     certificate: Certificate,
 ) -> None:
     served: list[ClientFrame | None] = []
@@ -171,7 +171,7 @@ async def test_what_begins_otherwise_is_refused_unless_it_is_served(
         assert served == [Bye()]
 
 
-async def test_a_stranger_who_says_nothing_is_refused_in_time(certificate: Certificate) -> None:
+async def test_silent_stranger_times_out(certificate: Certificate) -> None:
     async with listening(certificate, limits=Limits(handshake=30.0)) as house:
         await house.open(ONE)
         link = await house.connect()
@@ -185,7 +185,7 @@ async def test_a_stranger_who_says_nothing_is_refused_in_time(certificate: Certi
         await link.close()
 
 
-async def test_the_time_to_authenticate_begins_with_the_connection(
+async def test_handshake_clock_starts_at_connect(
     certificate: Certificate,
 ) -> None:
     async with listening(certificate, limits=Limits(handshake=30.0)) as house:
@@ -204,7 +204,7 @@ async def test_the_time_to_authenticate_begins_with_the_connection(
         await link.close()
 
 
-async def test_members_and_connections_are_limited_and_counted(certificate: Certificate) -> None:
+async def test_members_and_peers_are_limited(certificate: Certificate) -> None:
     async with listening(certificate, members=1) as house:
         await house.open(ONE)
         await house.open(TWO)
@@ -221,7 +221,7 @@ async def test_members_and_connections_are_limited_and_counted(certificate: Cert
         assert isinstance(await house.ask(hello(room=TWO)), Challenge)
 
 
-async def test_connections_that_say_nothing_are_limited_for_all_rooms_together(
+async def test_silent_peers_share_one_limit(
     certificate: Certificate,
 ) -> None:
     async with listening(certificate, half_open=4) as house:
@@ -251,7 +251,7 @@ async def test_connections_that_say_nothing_are_limited_for_all_rooms_together(
             sock.close()
 
 
-async def test_strangers_in_one_room_delay_those_who_come_to_another(
+async def test_strangers_delay_other_rooms_too(
     certificate: Certificate,
 ) -> None:
     async with listening(certificate, clock=lambda: 1.0) as house:
@@ -263,7 +263,7 @@ async def test_strangers_in_one_room_delay_those_who_come_to_another(
         assert house.listener.strangers.begin("10.0.0.2", 1.0) == 0
 
 
-async def test_shutting_keeps_members_and_closing_ends_them(certificate: Certificate) -> None:
+async def test_shut_keeps_and_close_ends_members(certificate: Certificate) -> None:
     async with listening(certificate, half_open=HALF_OPEN) as house:
         await house.open(ONE)
         connector = tls_connector(house.address, house.pin)

@@ -16,7 +16,7 @@ def filled(count: int, text: str = "x") -> LogWindow:
     return history
 
 
-def test_past_events_are_safe_and_new_ones_pending() -> None:
+def test_new_events_pend_until_commit() -> None:
     history = filled(4)
     assert (history.head, history.durable) == (4, 1)
     assert [event.seq for event in history.pending()] == [2, 3, 4]
@@ -37,7 +37,7 @@ def test_committing_is_monotonic_and_never_ahead() -> None:
         history.commit(5)
 
 
-def test_peers_at_the_same_position_share_a_batch() -> None:
+def test_equal_positions_share_batch() -> None:
     history = filled(10)
     history.commit(10)
     assert history.after(3) is history.after(3)
@@ -95,7 +95,7 @@ def handed_out(history: LogWindow) -> list[Event]:
     return events
 
 
-def test_what_is_on_disk_is_read_from_there_and_nothing_is_missing() -> None:
+def test_events_on_disk_are_read_from_disk() -> None:
     disk = Disk()
     history = LogWindow([], past=disk.read)
     for n in range(1, 3 * TAIL):

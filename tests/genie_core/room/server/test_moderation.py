@@ -152,7 +152,7 @@ def test_the_host_has_a_pace_too() -> None:
 # -- kicking and banning
 
 
-def test_who_is_kicked_gets_the_log_up_to_that_and_a_farewell(meeting: Meeting) -> None:
+def test_kicked_gets_log_and_farewell(meeting: Meeting) -> None:
     second = meeting.joined("bob", device="d2")
     meeting.send(meeting.hana, Moderate("kick", "BOB", reason="be\ud800 nice" + "!" * 999))
     meeting.say(meeting.alice, "he is gone")
@@ -170,7 +170,7 @@ def test_who_is_kicked_gets_the_log_up_to_that_and_a_farewell(meeting: Meeting) 
         assert meeting.pull(peer) == []
 
 
-def test_who_is_put_out_is_gone_at_once_whether_they_read_it_or_not(meeting: Meeting) -> None:
+def test_removed_is_gone_immediately(meeting: Meeting) -> None:
     meeting.act("kick", "bob")
     assert meeting.bodies()[-2:] == [
         MemberModerated("kick", "bob"),
@@ -193,7 +193,7 @@ def test_the_kicked_may_return(meeting: Meeting) -> None:
     assert meeting.room.state.people["bob"].present
 
 
-def test_the_banned_may_not_until_they_are_pardoned(meeting: Meeting) -> None:
+def test_ban_lasts_until_pardon(meeting: Meeting) -> None:
     meeting.act("ban", "bob")
     assert only_refusal(meeting.pull(meeting.bob)).code == "banned"
     again = meeting.reopened()
@@ -222,7 +222,7 @@ def test_a_name_without_a_key_can_be_banned() -> None:
 # -- silence and roles
 
 
-def test_the_muted_say_nothing_until_they_may_again(meeting: Meeting) -> None:
+def test_mute_lasts_until_unmute(meeting: Meeting) -> None:
     meeting.act("mute", "bob")
     assert only_refusal(meeting.tell(meeting.bob, PostMessage("1", "hi"))).code == "muted"
     meeting.pull(meeting.alice)
@@ -259,7 +259,7 @@ def test_observers_read_and_do_no_more(meeting: Meeting) -> None:
     assert only_refusal(again.tell(alice, PostMessage("1", "hi"))).code == "not_allowed"
 
 
-def test_a_guest_is_served_by_the_host_in_spite_of_their_engine(meeting: Meeting) -> None:
+def test_host_serves_guest_with_engine(meeting: Meeting) -> None:
     meeting.say(meeting.alice)
     assert meeting.bodies()[-1].handler == "alice"
     meeting.act("role", "alice", "guest")
@@ -291,7 +291,7 @@ def test_sharing_is_recorded_when_it_changes(meeting: Meeting) -> None:
 # -- handing over
 
 
-def test_a_room_is_handed_over_to_whoever_is_willing(meeting: Meeting) -> None:
+def test_willing_member_becomes_heir(meeting: Meeting) -> None:
     second = meeting.joined("alice", device="d2")
     meeting.pull(second)
     meeting.send(meeting.hana, OfferHosting("Alice"))
@@ -309,7 +309,7 @@ def test_a_room_is_handed_over_to_whoever_is_willing(meeting: Meeting) -> None:
     assert heir.host_record == will
 
 
-def test_a_room_is_not_handed_over_without_a_word(meeting: Meeting) -> None:
+def test_unaccepted_offer_makes_no_heir(meeting: Meeting) -> None:
     meeting.send(meeting.hana, OfferHosting("alice"))
     meeting.room.suspend("", meeting.now)
     assert meeting.room.state.heir is None
@@ -359,9 +359,7 @@ def test_nobody_accepts_who_was_not_asked(meeting: Meeting) -> None:
         (HostRecord("\ud800", "alice", identity("alice").key, PIN), "unproven"),
     ],
 )
-def test_a_deed_must_be_the_own_and_for_this_room(
-    meeting: Meeting, wrong: HostRecord, code: str
-) -> None:
+def test_foreign_host_record_is_refused(meeting: Meeting, wrong: HostRecord, code: str) -> None:
     meeting.send(meeting.hana, OfferHosting("alice"))
     assert only_refusal(meeting.tell(meeting.alice, AcceptHosting(wrong))).code == code
     meeting.room.suspend("", meeting.now)
@@ -380,7 +378,7 @@ def test_who_is_put_out_does_not_host_next(meeting: Meeting, measure: Measure) -
 @pytest.mark.parametrize(
     ("measure", "role"), [("mute", None), ("role", "observer"), ("role", "guest"), ("ban", None)]
 )
-def test_who_may_no_longer_host_accepts_no_earlier_offer(
+def test_unfit_member_accepts_no_offer(
     meeting: Meeting, measure: Measure, role: Role | None
 ) -> None:
     meeting.send(meeting.hana, OfferHosting("alice"))
@@ -393,7 +391,7 @@ def test_who_may_no_longer_host_accepts_no_earlier_offer(
 
 
 @pytest.mark.parametrize("how", ["mute", "observer"])
-def test_an_offer_or_its_acceptance_is_withdrawn_by_a_measure(meeting: Meeting, how: str) -> None:
+def test_measure_withdraws_offer(meeting: Meeting, how: str) -> None:
     measures: list[tuple[Measure, Role | None]] = [("mute", None), ("unmute", None)]
     if how == "observer":
         measures = [("role", "observer"), ("role", "member")]
@@ -409,7 +407,7 @@ def test_an_offer_or_its_acceptance_is_withdrawn_by_a_measure(meeting: Meeting, 
     assert meeting.room.state.heir is None
 
 
-def test_a_measure_against_another_leaves_the_offer_open(meeting: Meeting) -> None:
+def test_measure_on_other_keeps_offer(meeting: Meeting) -> None:
     meeting.send(meeting.hana, OfferHosting("alice"))
     meeting.act("mute", "bob")
     meeting.act("role", "alice", "member")
@@ -418,7 +416,7 @@ def test_a_measure_against_another_leaves_the_offer_open(meeting: Meeting) -> No
     assert meeting.room.state.heir is not None
 
 
-def test_who_was_muted_can_speak_in_a_room_of_their_own(meeting: Meeting) -> None:
+def test_muted_member_speaks_in_own_room(meeting: Meeting) -> None:
     meeting.act("mute", "alice")
     meeting.act("role", "alice", "observer")
     own = Bench(meeting.written, host="alice", key=identity("alice").key)
@@ -430,9 +428,7 @@ def test_who_was_muted_can_speak_in_a_room_of_their_own(meeting: Meeting) -> Non
 
 
 @pytest.mark.parametrize("measure", ["kick", "ban"])
-def test_who_is_put_out_does_not_stay_because_the_disk_is_full(
-    meeting: Meeting, measure: Measure
-) -> None:
+def test_full_disk_still_removes_member(meeting: Meeting, measure: Measure) -> None:
     meeting.room.receive(meeting.hana, Moderate(measure, "bob"), meeting.now)
     assert meeting.pull(meeting.bob) == []  # for the log comes first
     meeting.room.trouble("the disk is full")
@@ -444,7 +440,7 @@ def test_who_is_put_out_does_not_stay_because_the_disk_is_full(
     assert [f"not done for good: /{measure} bob holds" in each.text for each in told] == [True]
 
 
-def test_what_is_taken_away_while_the_disk_is_full_holds_at_once_and_is_told_as_unsure(
+def test_full_disk_measures_hold_as_unsure(
     meeting: Meeting,
 ) -> None:
     meeting.room.trouble("the disk is full")
@@ -470,9 +466,7 @@ def test_what_is_taken_away_while_the_disk_is_full_holds_at_once_and_is_told_as_
     assert meeting.bodies(MemberModerated)[-1].measure == "ban"
 
 
-def test_a_right_is_taken_away_even_when_too_much_waits_for_the_disk(
-    meeting: Meeting, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pending_limit_still_allows_ban(meeting: Meeting, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("genie_core.room.server.log_window.PENDING_EVENTS", 1)
     meeting.room.receive(meeting.alice, PostMessage("1", "hello"), meeting.now)
     meeting.room.receive(meeting.hana, Moderate("ban", "bob"), meeting.now)
@@ -483,9 +477,7 @@ def test_a_right_is_taken_away_even_when_too_much_waits_for_the_disk(
 
 
 @pytest.mark.parametrize("how", ["mute", "observer"])
-def test_who_may_not_write_does_not_do_it_by_label_preferences_or_reasons_to_leave(
-    meeting: Meeting, how: str
-) -> None:
+def test_muted_sets_no_label_or_preference(meeting: Meeting, how: str) -> None:
     wish = Moderate("mute", "alice") if how == "mute" else Moderate("role", "alice", "observer")
     meeting.send(meeting.hana, wish)
     for frame in (SetEngine("READ THIS"), SetPreferences("READ THIS")):
@@ -507,7 +499,7 @@ def test_who_may_not_write_does_not_do_it_by_label_preferences_or_reasons_to_lea
     assert meeting.room.state.preferences["alice"] == "in short"
 
 
-def test_what_somebody_prefers_stays_when_they_are_muted_and_come_back(meeting: Meeting) -> None:
+def test_muted_member_keeps_preferences(meeting: Meeting) -> None:
     meeting.send(meeting.alice, SetPreferences("in short"), Bye())
     meeting.act("mute", "alice")
     again = meeting.joined("alice", engine=True, signature=b"s")
@@ -518,7 +510,7 @@ def test_what_somebody_prefers_stays_when_they_are_muted_and_come_back(meeting: 
 # -- measures of the program that hosts
 
 
-def test_a_program_applies_measures_in_the_hosts_name(meeting: Meeting) -> None:
+def test_program_moderates_in_hosts_name(meeting: Meeting) -> None:
     assert meeting.room.administer(Moderate("role", "Bob", "host"), meeting.now) == ""
     assert meeting.room.administer(Moderate("ban", "alice", reason="spam"), meeting.now) == ""
     meeting.commit()
@@ -588,7 +580,7 @@ def test_host_frees_no_name_of_a_known_person(meeting: Meeting, case: str, why: 
     assert name in meeting.room.state.people
 
 
-def test_free_in_a_log_keeps_the_head_of_the_order() -> None:
+def test_free_keeps_head_of_order() -> None:
     """An heir who hosts can't give the name of the member to whom the room was handed to another."""
     log = founded("bob", "cleo")
     log.add("", RoomSuspended("", "bob", log.host_record_of("bob")))
@@ -598,7 +590,7 @@ def test_free_in_a_log_keeps_the_head_of_the_order() -> None:
     assert log.state.succession.order[0] == log.state.keys["bob"]
 
 
-def test_free_in_a_log_keeps_a_name_that_was_used() -> None:
+def test_free_keeps_used_name() -> None:
     log = founded("bob", "cleo")
     log.says("bob")
     for name in ("bob", "cleo"):

@@ -130,7 +130,7 @@ async def test_whoever_keeps_up_is_sent_to_at_once() -> None:
         assert link.posts == posts + 2
 
 
-async def test_whoever_is_behind_gets_everything_in_order_later() -> None:
+async def test_late_reader_gets_all_in_order() -> None:
     link = Link()
     async with house(link) as room:
         link.flows.clear()
@@ -146,7 +146,7 @@ async def test_whoever_is_behind_gets_everything_in_order_later() -> None:
         assert link.texts()[-3:] == ["one", "two", "three"]
 
 
-async def test_what_does_not_fit_into_one_frame_follows() -> None:
+async def test_surplus_goes_into_next_frame() -> None:
     link = Link()
     texts = [f"message {number}" for number in range(BATCH_EVENTS + 10)]
     async with house(link) as room:
@@ -156,7 +156,7 @@ async def test_what_does_not_fit_into_one_frame_follows() -> None:
         assert link.texts()[-len(texts) :] == texts
 
 
-async def test_those_far_behind_take_turns_and_hold_up_nobody() -> None:
+async def test_far_behind_peers_take_turns() -> None:
     turn, links = asyncio.Lock(), [Link(), Link()]
     writers = []
     for link in links:
@@ -177,7 +177,7 @@ async def test_those_far_behind_take_turns_and_hold_up_nobody() -> None:
     assert before == 16
 
 
-async def test_whoever_makes_us_wait_too_long_is_dropped() -> None:
+async def test_too_slow_peer_is_dropped() -> None:
     link = Link()
     link.flows.clear()
     room = House(link)
@@ -187,7 +187,7 @@ async def test_whoever_makes_us_wait_too_long_is_dropped() -> None:
     assert link.aborted
 
 
-async def test_the_end_is_sent_and_then_the_connection_closed() -> None:
+async def test_farewell_is_sent_before_close() -> None:
     link = Link()
     async with house(link) as room:
         room.room.receive(room.peer, Bye("lunch"), NOW)

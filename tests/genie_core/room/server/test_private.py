@@ -37,7 +37,7 @@ class Door(Bench):
         return [*self.tell(peer, PostMessage("1", given.pop("text", ""), **given))]  # type: ignore[arg-type]
 
 
-def test_a_private_message_is_recorded_without_a_handler_and_one_to_oneself_with_ones_own() -> None:
+def test_only_note_to_self_has_handler() -> None:
     room = Door()
     room.post(room.alice)
     room.send(room.alice, PostMessage("2", "", to="alice", sealed=(BOX,)))
@@ -63,13 +63,13 @@ def test_a_private_message_is_recorded_without_a_handler_and_one_to_oneself_with
         ({"to": "alice", "sealed": PAIR}, "sealed for the two"),
     ],
 )
-def test_what_is_not_as_private_as_it_says_is_refused(fields: dict[str, object], why: str) -> None:
+def test_half_private_message_is_refused(fields: dict[str, object], why: str) -> None:
     room = Door()
     assert why in only_refusal(room.post(room.alice, **fields)).text  # type: ignore[arg-type]
     assert room.bodies(MessagePosted) == []
 
 
-def test_a_host_does_not_answer_the_private_request_of_one_without_an_engine() -> None:
+def test_private_request_needs_own_engine() -> None:
     room = Door()
     refusal = only_refusal(room.tell(room.bob, PostMessage("1", "", to="bob", sealed=(BOX,))))
     assert "no agent of your own" in refusal.text
@@ -80,13 +80,13 @@ def test_agents_write_nothing_private() -> None:
     assert "agents" in only_refusal(room.post(room.agent)).text  # type: ignore[arg-type]
 
 
-def test_the_muted_write_nothing_privately_either() -> None:
+def test_muted_member_writes_no_private() -> None:
     room = Door()
     room.send(room.hana, Moderate("mute", "alice"))
     assert only_refusal(room.post(room.alice)).code == "muted"  # type: ignore[arg-type]
 
 
-def test_sealed_content_has_the_limit_of_other_messages() -> None:
+def test_sealed_content_has_text_limit() -> None:
     room = Door(Limits(text_chars=100))
     most = b"x" * (400 + PADDING + OVERHEAD)
     assert refusals(room.post(room.alice, sealed=(most, most))) == []  # type: ignore[arg-type]
@@ -96,7 +96,7 @@ def test_sealed_content_has_the_limit_of_other_messages() -> None:
     assert "at most 100" in refusal.text
 
 
-def test_a_private_message_is_edited_privately_and_takes_no_reaction() -> None:
+def test_edit_must_be_sealed_no_reaction() -> None:
     room = Door()
     room.post(room.alice)
     seq = room.room.state.head
@@ -128,7 +128,7 @@ def test_work_is_as_private_as_its_message() -> None:
     assert room.bodies(AnswerPosted) == [replace(answer, signature=b"")]
 
 
-def test_a_stranger_can_not_end_a_private_request() -> None:
+def test_stranger_ends_no_private_request() -> None:
     room = Door()
     room.send(room.alice, PostMessage("1", "", to="alice", sealed=(BOX,)))
     failed = RunFailed(room.room.state.head, "agent", "", sealed=(BOX,))

@@ -14,7 +14,7 @@ def person(name: str, source: str = "there") -> Peer:
     return Peer(1, Signals(1), source, name=name)
 
 
-def test_so_many_arrive_from_one_address_in_a_minute_and_no_more() -> None:
+def test_arrivals_per_address_are_limited() -> None:
     budget = Quotas(Limits(joins=30))
     assert all(budget.join("there", 0.0) for _ in range(30))
     came = sum(budget.join("there", 0.01 * n) for n in range(6_000))
@@ -41,7 +41,7 @@ def test_text_that_is_only_passed_on_counts_too() -> None:
     assert not budget.record(ann, 1, 0.0)
 
 
-def test_another_name_from_the_same_place_gains_nothing() -> None:
+def test_renaming_gains_no_messages() -> None:
     budget = Quotas(LIMITS)
     said = 0
     for turn in range(50):
@@ -52,7 +52,7 @@ def test_another_name_from_the_same_place_gains_nothing() -> None:
     assert said == LIMITS.burst
 
 
-def test_two_names_that_take_turns_gain_nothing_either() -> None:
+def test_alternating_names_gain_nothing() -> None:
     budget = Quotas(LIMITS)
     said = 0
     for turn in range(50):
@@ -63,7 +63,7 @@ def test_two_names_that_take_turns_gain_nothing_either() -> None:
     assert said <= 2 * LIMITS.burst
 
 
-def test_whoever_comes_from_elsewhere_or_is_known_keeps_their_own() -> None:
+def test_known_or_distant_keeps_own_quota() -> None:
     budget = Quotas(LIMITS)
     ann, ben, cem = person("ann"), person("ben"), person("cem", "elsewhere")
     budget.arrive(ben, 0.0)
@@ -76,7 +76,7 @@ def test_whoever_comes_from_elsewhere_or_is_known_keeps_their_own() -> None:
         assert [budget.speak(peer, 1, 0.0) for _ in range(3)] == [True] * 3
 
 
-def test_the_debts_of_a_person_are_no_known_neighbours_and_stay_their_own() -> None:
+def test_debts_stay_with_their_person() -> None:
     budget = Quotas(LIMITS)
     mallory, ann, ben = person("mallory"), person("ann"), person("ben")
     mallory.arrived = 100 * LIMITS.volume
@@ -102,7 +102,7 @@ def test_what_was_used_up_comes_back_with_time() -> None:
     assert all(budget.speak(ben, 1, 10.0) for _ in range(4))
 
 
-def test_the_whole_room_has_a_limit_that_does_not_bind_the_host() -> None:
+def test_room_volume_limit_spares_host() -> None:
     budget = Quotas(LIMITS)
     crowd = [person(f"p{n}") for n in range(100)]
     assert sum(budget.record(peer, LIMITS.volume, 0.0) for peer in crowd) == WRITERS
@@ -118,13 +118,13 @@ def frames_until_a_pause(budget: Quotas, peers: list[Peer], size: int) -> int:
 
 
 @pytest.mark.parametrize("size", [0, 100, 256 * 1024])
-def test_a_person_with_eight_connections_may_send_no_more_than_with_one(size: int) -> None:
+def test_eight_connections_send_as_one(size: int) -> None:
     one = frames_until_a_pause(Quotas(Limits()), [person("ann")], size)
     eight = frames_until_a_pause(Quotas(Limits()), [person("ann") for _ in range(8)], size)
     assert one == eight > 32
 
 
-def test_all_that_arrives_from_a_person_is_charged_over_all_connections() -> None:
+def test_bytes_count_over_all_connections() -> None:
     budget = Quotas(Limits())
     one, two, other = person("ann"), person("ann"), person("ben")
     for _ in range(60):
@@ -135,7 +135,7 @@ def test_all_that_arrives_from_a_person_is_charged_over_all_connections() -> Non
     assert budget.pause(one, 3.0) == 0.0
 
 
-def test_what_a_leaving_person_still_sends_is_charged_though_not_decoded() -> None:
+def test_leaving_persons_bytes_are_charged() -> None:
     budget = Quotas(Limits())
     ann = person("ann")
     ann.stage = Stage.LEAVING
@@ -143,7 +143,7 @@ def test_what_a_leaving_person_still_sends_is_charged_though_not_decoded() -> No
     assert budget.pause(person("ann"), 0.0) > 60.0
 
 
-def test_nothing_of_what_strangers_cost_is_charged_to_the_name_that_they_claim() -> None:
+def test_stranger_costs_spare_claimed_name() -> None:
     budget = Quotas(Limits())
     mallory = Peer(1, Signals(1), "there", hello=Hello("ann"))
     budget.read(mallory, 10**9, 0.0)
@@ -158,7 +158,7 @@ def begun(budget: Quotas, sources: Iterable[str], now: float = 0.0) -> int:
     return sum(not budget.strangers.begin(source, now) for source in sources)
 
 
-def test_tls_begins_with_so_many_strangers_of_one_network_at_once_and_no_more() -> None:
+def test_network_tls_starts_are_limited() -> None:
     budget = Quotas(Limits())
     at_once = begun(budget, ["192.0.2.7"] * 1000)
     assert 64 <= at_once < 100
@@ -168,13 +168,13 @@ def test_tls_begins_with_so_many_strangers_of_one_network_at_once_and_no_more() 
     assert 100 < begun(budget, ["fd00::7"] * 1000, 1.0) + at_once < 200
 
 
-def test_strangers_of_all_networks_together_take_a_part_of_the_time_only() -> None:
+def test_all_tls_starts_are_limited() -> None:
     budget = Quotas(Limits())
     assert begun(budget, (f"192.0.2.{n}" for n in range(250))) < 150
     assert begun(budget, (f"192.0.2.{n}" for n in range(250)), 0.1) < 50
 
 
-def test_so_is_the_time_that_it_takes_whatever_its_size() -> None:
+def test_spent_time_is_charged() -> None:
     budget = Quotas(Limits())
     ann = person("ann")
     budget.spend(ann, 0.08, 0.0)
@@ -183,7 +183,7 @@ def test_so_is_the_time_that_it_takes_whatever_its_size() -> None:
     assert 1.0 < budget.pause(ann, 0.0) < 2.0
 
 
-def test_no_frame_is_charged_for_the_hours_in_which_the_process_stood_still() -> None:
+def test_standstill_is_charged_little() -> None:
     budget = Quotas(Limits())
     ann, ben = person("ann"), person("ben")
     budget.spend(ann, 4 * 3600.0, 0.0)
@@ -193,7 +193,7 @@ def test_no_frame_is_charged_for_the_hours_in_which_the_process_stood_still() ->
     assert budget.pause(ben, 0.0) > 30.0
 
 
-def test_a_file_of_the_largest_size_is_never_kept_waiting_for_long() -> None:
+def test_largest_file_waits_only_seconds() -> None:
     limits = Limits()
     budget = Quotas(limits)
     ann, now = person("ann"), 0.0
@@ -203,7 +203,7 @@ def test_a_file_of_the_largest_size_is_never_kept_waiting_for_long() -> None:
     assert now < 4.0
 
 
-def test_another_name_does_not_end_the_pause_and_the_own_host_has_none() -> None:
+def test_renaming_does_not_end_pause() -> None:
     budget = Quotas(Limits())
     ann, ben, host = person("ann"), person("ben"), person("hana", source="")
     for each in (ann, host):
@@ -225,7 +225,7 @@ def test_repeats_are_charged_by_their_size() -> None:
     assert all(budget.repeat(host, 0.0) for _ in range(100))
 
 
-def test_strangers_with_many_addresses_of_a_network_leave_those_who_are_known_alone() -> None:
+def test_crowded_network_spares_known_keys() -> None:
     budget = Quotas(Limits(joins=30))
     came = sum(budget.join(f"fd00::bad:{n:x}", 0.0) for n in range(6_000))
     assert came == 4 * 30
@@ -235,7 +235,7 @@ def test_strangers_with_many_addresses_of_a_network_leave_those_who_are_known_al
     assert sum(budget.join("fd00::7", 0.0, key="busy") for _ in range(100)) == 30
 
 
-def test_many_members_of_one_room_leave_time_to_the_other_rooms_at_its_port() -> None:
+def test_busy_room_leaves_time_to_others() -> None:
     strangers = StrangerQuotas(Limits())
     room, other = Quotas(Limits(), strangers), Quotas(Limits(), strangers)
     spent = 0.0

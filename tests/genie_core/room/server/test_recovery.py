@@ -78,7 +78,7 @@ def estate() -> Estate:
     return Estate()
 
 
-def test_what_the_new_host_lacks_is_appended_as_their_word(estate: Estate) -> None:
+def test_missing_events_are_appended(estate: Estate) -> None:
     assert estate.bequeath(*estate.lost) == [EventsRecovered(estate.lost[-1].seq)]
     last = estate.bench.written[-2:]
     assert [event.by for event in last] == ["bob", "bob"]
@@ -89,7 +89,7 @@ def test_what_the_new_host_lacks_is_appended_as_their_word(estate: Estate) -> No
     assert estate.state.running == {}
 
 
-def test_each_event_is_recovered_once_whoever_brings_it(estate: Estate) -> None:
+def test_each_event_is_recovered_once(estate: Estate) -> None:
     carol = estate.bench.joined("carol")
     lost = [*estate.lost, estate.event(AnswerPosted(estate.late, "here"))]
     for peer in (estate.bob, estate.bob, carol):
@@ -118,13 +118,13 @@ def test_what_the_log_has_is_not_recovered(estate: Estate) -> None:
     assert estate.recovered() == []
 
 
-def test_a_message_that_was_sent_again_meanwhile_is_not_recovered_as_well(estate: Estate) -> None:
+def test_resent_message_is_not_recovered(estate: Estate) -> None:
     estate.bench.say(estate.bob, "late", "b1")
     estate.bequeath(*estate.lost)
     assert estate.recovered() == estate.lost[1:]
 
 
-def test_a_message_that_was_recovered_is_not_said_again(estate: Estate) -> None:
+def test_recovered_message_is_not_resent(estate: Estate) -> None:
     estate.bequeath(*estate.lost, by=estate.bench.joined("carol"))
     head = estate.state.head
     assert refusals(estate.bench.tell(estate.bob, PostMessage("b1", "late"))) == []
@@ -136,7 +136,7 @@ def test_a_message_that_was_recovered_is_not_said_again(estate: Estate) -> None:
     assert again.room.state.head == head
 
 
-def test_there_is_nothing_to_recover_where_the_host_never_changed() -> None:
+def test_unchanged_host_recovers_nothing() -> None:
     bench = Bench(key=identity("hana").key)
     bob = bench.joined("bob")
     events = (Event(9, 1.0, "hana", MessagePosted("x", "words in her mouth")),)
@@ -145,7 +145,7 @@ def test_there_is_nothing_to_recover_where_the_host_never_changed() -> None:
     assert bench.bodies(RecoveredEvent) == []
 
 
-def test_what_was_before_the_host_changed_is_common_and_nobodys_to_tell(estate: Estate) -> None:
+def test_common_past_is_not_recovered(estate: Estate) -> None:
     forged = Event(estate.early, 1.0, "hana", MessagePosted("x", "I never said that"))
     assert only_refusal(estate.bequeath(forged)).code == "malformed"
     assert estate.recovered() == []
@@ -204,7 +204,7 @@ def test_numbers_without_end_do_no_harm(estate: Estate) -> None:
     assert estate.recovered() == [event]
 
 
-def test_observers_the_muted_and_who_has_no_key_add_nothing(estate: Estate) -> None:
+def test_muted_and_keyless_recover_nothing(estate: Estate) -> None:
     bench = estate.bench
     nobody = bench.join("dave")
     carol = bench.joined("carol")
@@ -217,7 +217,7 @@ def test_observers_the_muted_and_who_has_no_key_add_nothing(estate: Estate) -> N
     assert estate.recovered() == []
 
 
-def test_a_bequest_keeps_to_what_one_person_may_have_recorded() -> None:
+def test_recovery_obeys_volume_limit() -> None:
     estate = Estate(Limits(volume=2000))
     events = [estate.event(MessagePosted(str(n), "x" * 900), seq=90 + n) for n in range(9)]
     refusal = only_refusal(estate.bequeath(*events))
@@ -255,7 +255,7 @@ class Shelf:
         return self.events[after : after + most]
 
 
-def test_what_the_log_has_on_disk_only_is_not_recovered(estate: Estate) -> None:
+def test_events_on_disk_are_not_recovered(estate: Estate) -> None:
     for n in range(20):
         estate.bench.tell(estate.alice, Moderate("unmute" if n % 2 else "mute", "hana"))
     written = estate.bench.written
@@ -278,7 +278,7 @@ def test_what_the_log_has_on_disk_only_is_not_recovered(estate: Estate) -> None:
     assert shelf.reads == 1
 
 
-def test_one_frame_reads_the_disk_a_few_times_only() -> None:
+def test_recovery_frame_reads_disk_rarely() -> None:
     estate = Estate(replace(ROOMY, burst=10_000))
     for n in range(BATCH_EVENTS * 8):
         estate.bench.tell(estate.alice, Moderate("unmute" if n % 2 else "mute", "hana"))
@@ -299,14 +299,14 @@ def test_one_frame_reads_the_disk_a_few_times_only() -> None:
     assert answers_in(bench.tell(bob, RecoverEvents(rest))) == [EventsRecovered(far[-1].seq)]
 
 
-def test_nothing_bequeathed_is_no_reason_to_answer(estate: Estate) -> None:
+def test_empty_recovery_gets_no_answer(estate: Estate) -> None:
     assert estate.bequeath() == []
 
 
 # -- what becomes of it
 
 
-def test_a_recovered_answer_belongs_to_the_recovered_message(estate: Estate) -> None:
+def test_answer_joins_recovered_message(estate: Estate) -> None:
     said, answer = estate.lost[0], estate.event(AnswerPosted(estate.late, "here"), seq=91)
     assert estate.late == said.seq
     estate.bequeath(said, answer)
@@ -315,21 +315,21 @@ def test_a_recovered_answer_belongs_to_the_recovered_message(estate: Estate) -> 
     assert (thread.phase, thread.answer_recovered_from) == (Phase.ANSWERED, "bob")
 
 
-def test_a_recovered_answer_to_what_both_logs_have_says_who_vouches(estate: Estate) -> None:
+def test_recovered_answer_names_member(estate: Estate) -> None:
     estate.bequeath(estate.event(AnswerPosted(estate.early, "here"), seq=91))
     thread = estate.state.threads[estate.early]
     assert (thread.recovered_from, thread.answer_recovered_from) == ("", "bob")
     assert thread.answer == AnswerPosted(estate.early, "here")
 
 
-def test_a_number_of_the_other_log_means_nothing_here(estate: Estate) -> None:
+def test_foreign_number_matches_nothing(estate: Estate) -> None:
     new = estate.bench.say(estate.bench.joined("carol"), "new", "c1")
     estate.bequeath(estate.event(AnswerPosted(new, "to something else"), seq=new + 1))
     assert estate.state.threads[new].answer is None
     assert len(estate.recovered()) == 1
 
 
-def test_a_run_that_goes_on_is_not_answered_by_the_past(estate: Estate) -> None:
+def test_running_message_takes_no_answer(estate: Estate) -> None:
     bench = estate.bench
     seq = bench.say(estate.alice, "q", "a1")
     assert seq in estate.state.running
@@ -339,7 +339,7 @@ def test_a_run_that_goes_on_is_not_answered_by_the_past(estate: Estate) -> None:
     assert again.room.state.threads[seq].answer is None
 
 
-def test_nobody_has_to_work_on_what_was_recovered(estate: Estate) -> None:
+def test_recovered_message_has_no_handler(estate: Estate) -> None:
     said = msgspec.structs.replace(
         estate.lost[0], body=MessagePosted("b1", "late", handler="alice")
     )
@@ -349,7 +349,7 @@ def test_nobody_has_to_work_on_what_was_recovered(estate: Estate) -> None:
     assert estate.state.objection(DecisionMade(seq, "ignore"), "alice") is not None
 
 
-def test_what_a_former_host_decided_has_no_effect_in_another_log(estate: Estate) -> None:
+def test_former_hosts_measures_are_void(estate: Estate) -> None:
     estate.bench.joined("cleo")
     ban = estate.event(MemberModerated("ban", "cleo"), by="hana")
     estate.bequeath(ban)  # bob says that hana did
@@ -374,7 +374,7 @@ def test_a_former_host_makes_nobody_a_host(estate: Estate) -> None:
     assert "bob" not in estate.state.roles
 
 
-def test_whoever_runs_a_message_may_end_it_with_the_answer_it_had() -> None:
+def test_handler_may_end_with_old_answer() -> None:
     first = Bench(key=identity("hana").key)
     hana = first.join_host()
     seq = first.say(hana, "q", "h1")

@@ -78,7 +78,7 @@ def test_a_new_room_opens_and_a_past_one_goes_on() -> None:
 
 
 @pytest.mark.parametrize("first", [UnreadableEvent("damaged"), RoomCreated("r0", "Another")])
-def test_a_room_is_what_it_is_called_whatever_its_log_lost(
+def test_room_keeps_id_despite_lost_log(
     first: UnreadableEvent | RoomCreated,
 ) -> None:
     bench = Bench([Event(1, 1.0, ROOM, first), Event(2, 2.0, ROOM, HostStarted("hana"))])
@@ -93,7 +93,7 @@ def test_a_room_is_what_it_is_called_whatever_its_log_lost(
     assert again.bodies()[-1] == HostStarted("hana")
 
 
-def test_a_welcome_comes_before_the_history_it_announces() -> None:
+def test_welcome_precedes_history() -> None:
     bench = Bench()
     peer = bench.connect(Hello("alice"))
     welcome, entries = bench.pull(peer)
@@ -105,7 +105,7 @@ def test_a_welcome_comes_before_the_history_it_announces() -> None:
     assert bench.written[-1] == Event(3, 1000.0, "alice", MemberJoined("guest"))
 
 
-def test_catching_up_starts_where_the_peer_left_off() -> None:
+def test_catch_up_starts_at_peer_position() -> None:
     bench = Bench()
     peer = bench.connect(Hello("alice", since=2))
     assert [event.seq for event in events_in(bench.pull(peer))] == [3]
@@ -181,7 +181,7 @@ def test_a_version_refusal_names_both() -> None:
     assert "speak 99" in only_refusal(bench.pull(peer)).text
 
 
-def test_a_full_room_refuses_newcomers_but_not_the_return_of_its_members() -> None:
+def test_full_room_admits_returners() -> None:
     bench = Bench(limits=Limits(members=2))
     bench.joined("alice")
     bench.join("bob")
@@ -191,7 +191,7 @@ def test_a_full_room_refuses_newcomers_but_not_the_return_of_its_members() -> No
     bench.joined("alice", device="d2")
 
 
-def test_the_same_key_and_device_replace_a_connection_without_leaving() -> None:
+def test_same_device_replaces_connection() -> None:
     bench = Bench()
     old = bench.joined("alice")
     head = bench.room.state.head
@@ -205,7 +205,7 @@ def test_the_same_key_and_device_replace_a_connection_without_leaving() -> None:
     assert bench.room.state.head == head
 
 
-def test_of_too_many_strangers_the_oldest_of_the_site_with_the_most_is_turned_away() -> None:
+def test_busiest_site_loses_its_oldest() -> None:
     bench = Bench(limits=Limits(half_open=4))
     local = [bench.connect() for _ in range(100)]
     first = bench.room.connect(LAN, PIN)
@@ -219,7 +219,7 @@ def test_of_too_many_strangers_the_oldest_of_the_site_with_the_most_is_turned_aw
     assert isinstance(bench.pull(local[0])[0], Welcome)
 
 
-def test_who_has_another_log_of_the_room_is_told_and_gets_no_seat() -> None:
+def test_diverged_peer_is_not_admitted() -> None:
     bench = Bench()
     bench.say(bench.join("alice"))
     head = bench.room.state.head
@@ -239,7 +239,7 @@ def test_who_has_another_log_of_the_room_is_told_and_gets_no_seat() -> None:
     assert {"carol", "dora"}.isdisjoint(bench.room.state.people)
 
 
-def test_fork_points_lie_close_at_the_end_of_the_log_and_wide_before() -> None:
+def test_fork_points_are_dense_near_end() -> None:
     bench = Bench()
     alice = bench.join("alice")
     for number in range(500 - bench.room.state.head):
@@ -261,14 +261,14 @@ def test_what_is_damaged_here_contradicts_nobody() -> None:
 # -- speaking
 
 
-def test_a_message_is_stamped_by_the_room_and_comes_back_as_its_acknowledgement() -> None:
+def test_stamped_message_is_acknowledged() -> None:
     bench = Bench()
     alice = bench.join("alice")
     bench.send(alice, PostMessage("m1", "hello"))
     assert events_in(bench.pull(alice)) == [Event(4, 1000.0, "alice", MessagePosted("m1", "hello"))]
 
 
-def test_nothing_is_delivered_before_it_is_on_disk() -> None:
+def test_delivery_waits_for_disk() -> None:
     bench = Bench()
     alice, bob = bench.join("alice"), bench.join("bob")
     bench.pull(alice)
@@ -279,7 +279,7 @@ def test_nothing_is_delivered_before_it_is_on_disk() -> None:
     assert len(events_in(bench.pull(alice))) == len(events_in(bench.pull(bob))) == 1
 
 
-def test_a_repeated_message_is_recorded_once_also_by_the_next_process() -> None:
+def test_repeated_message_is_recorded_once() -> None:
     bench = Bench()
     alice, bob = bench.join("alice"), bench.join("bob")
     bench.send(alice, PostMessage("m1", "hello"), PostMessage("m1", "hello"))
@@ -299,9 +299,7 @@ def test_a_repeated_message_is_recorded_once_also_by_the_next_process() -> None:
         (PostMessage("i" * 65, "x"), "malformed"),
     ],
 )
-def test_unacceptable_messages_are_refused_and_the_connection_stays(
-    say: PostMessage, code: str
-) -> None:
+def test_bad_message_keeps_connection(say: PostMessage, code: str) -> None:
     bench = Bench(limits=Limits(text_chars=100))
     alice = bench.join("alice")
     bench.send(alice, say)
@@ -310,7 +308,7 @@ def test_unacceptable_messages_are_refused_and_the_connection_stays(
     assert bench.say(alice, "fine", "2") == 4
 
 
-def test_too_many_messages_at_once_are_refused_also_after_reconnecting() -> None:
+def test_burst_limit_outlasts_reconnect() -> None:
     bench = Bench(limits=Limits(burst=2, per_second=1.0))
     alice = bench.join("alice")
     bench.send(alice, PostMessage("1", "x"), PostMessage("2", "x"), PostMessage("3", "x"))
@@ -325,7 +323,7 @@ def test_too_many_messages_at_once_are_refused_also_after_reconnecting() -> None
     assert refusals(bench.pull(alice)) == []
 
 
-def test_too_many_bytes_are_refused_whatever_they_are() -> None:
+def test_volume_limit_covers_all_kinds() -> None:
     bench = Bench(limits=Limits(volume=10_000))
     alice = bench.join("alice", engine=True)
     seq = bench.say(alice)
@@ -346,7 +344,7 @@ def test_too_many_bytes_are_refused_whatever_they_are() -> None:
     assert refusals(bench.pull(alice)) == []
 
 
-def test_who_comes_and_goes_without_end_is_put_off() -> None:
+def test_endless_rejoining_is_limited() -> None:
     bench = Bench(limits=Limits(joins=30))
     for n in range(100):
         peer = bench.room.connect("there")
@@ -368,7 +366,7 @@ def test_who_comes_and_goes_without_end_is_put_off() -> None:
     assert isinstance(bench.pull(late)[0], Welcome)
 
 
-def test_only_a_newcomer_goes_on_with_what_the_last_from_there_had_left() -> None:
+def test_only_newcomer_inherits_quota() -> None:
     bench = Bench(limits=Limits(burst=5, per_second=1.0))
     neighbour, _ = bench.meet("neighbour")
     bench.room.disconnect(neighbour, "gone", bench.now)
@@ -381,7 +379,7 @@ def test_only_a_newcomer_goes_on_with_what_the_last_from_there_had_left() -> Non
         bench.room.disconnect(peer, "gone", bench.now)
 
 
-def test_another_name_from_the_same_place_speaks_no_faster() -> None:
+def test_renaming_speaks_no_faster() -> None:
     bench = Bench(limits=Limits(burst=5, per_second=1.0))
     for n in range(10):
         peer = bench.room.connect("there")
@@ -391,14 +389,14 @@ def test_another_name_from_the_same_place_speaks_no_faster() -> None:
     assert sum(isinstance(body, MessagePosted) for body in bench.bodies()) == 5
 
 
-def test_halves_of_characters_become_question_marks() -> None:
+def test_lone_surrogates_become_marks() -> None:
     bench = Bench()
     alice = bench.join("alice")
     bench.say(alice, "oh \ud83d no")
     assert bench.bodies()[-1] == MessagePosted("1", "oh ? no")
 
 
-def test_the_handler_is_the_author_then_the_host_then_nobody() -> None:
+def test_handler_is_author_host_or_nobody() -> None:
     bench = Bench()
     alice, bob = bench.join("alice", engine=True), bench.join("bob")
     bench.say(alice, id_="a")
@@ -434,7 +432,7 @@ def test_nobody_is_told_to_type_what_has_come() -> None:
 # -- engines
 
 
-def test_only_the_handler_publishes_and_only_what_fits() -> None:
+def test_only_handler_publishes() -> None:
     bench = Bench()
     host, alice, bob = bench.join_host(), bench.join("alice", engine=True), bench.join("bob")
     seq = bench.say(bob)
@@ -459,7 +457,7 @@ def test_only_the_handler_publishes_and_only_what_fits() -> None:
     assert refusals(bench.pull(host)) == []
 
 
-def test_reports_that_cannot_be_recorded_are_refused() -> None:
+def test_unrecordable_reports_are_refused() -> None:
     bench = Bench(limits=Limits(frame_bytes=2000, burst=100))
     host = bench.join_host()
     seq = bench.say(host)
@@ -470,7 +468,7 @@ def test_reports_that_cannot_be_recorded_are_refused() -> None:
     assert [each.code for each in refusals(bench.pull(host))] == ["malformed", "too_large"]
 
 
-def test_a_blank_answer_or_query_is_refused_and_the_run_can_still_end() -> None:
+def test_blank_text_is_refused_run_may_end() -> None:
     bench = Bench()
     host = bench.join_host()
     seq = bench.say(host)
@@ -486,7 +484,7 @@ def test_a_blank_answer_or_query_is_refused_and_the_run_can_still_end() -> None:
     assert not any(isinstance(body, AnswerPosted) for body in bench.bodies())
 
 
-def test_engines_have_labels_and_guests_have_none() -> None:
+def test_only_engines_have_labels() -> None:
     bench = Bench()
     alice, bob = bench.join("alice", engine=True), bench.join("bob")
     bench.send(alice, SetEngine("some model"), SetEngine("some model"))
@@ -497,7 +495,7 @@ def test_engines_have_labels_and_guests_have_none() -> None:
     assert only_refusal(bench.pull(bob)).code == "out_of_state"
 
 
-def test_deltas_come_only_from_the_handler_of_a_running_message() -> None:
+def test_deltas_need_handler_and_running() -> None:
     bench = Bench()
     host, alice, bob = bench.join_host(), bench.join("alice", engine=True), bench.join("bob")
     seq = bench.say(bob)
@@ -512,7 +510,7 @@ def test_deltas_come_only_from_the_handler_of_a_running_message() -> None:
     assert not any(isinstance(frame, AnswerDelta) for frame in bench.pull(bob))
 
 
-def test_a_run_is_stopped_by_its_author_or_its_handler_only() -> None:
+def test_only_author_or_handler_stops_run() -> None:
     bench = Bench()
     host, alice, bob = bench.join_host(), bench.join("alice"), bench.join("bob")
     seq = bench.say(bob)
@@ -553,7 +551,7 @@ def test_quiet_message_needs_all_programs() -> None:
     assert [each.said.quiet for each in bench.room.state.threads.values()] == [True]
 
 
-def test_while_the_room_is_being_suspended_reports_count_and_messages_are_put_off() -> None:
+def test_suspending_delays_messages_only() -> None:
     bench = Bench()
     host, bob, old = bench.join_host(), bench.join("bob", knows=KNOWN), bench.join("carl")
     seq = bench.say(host)
@@ -601,7 +599,7 @@ def test_leaving_is_recorded_with_its_reason() -> None:
     ],
 )
 @pytest.mark.parametrize("muted", [False, True])
-def test_nobody_leaves_for_a_reason_that_only_the_room_gives(reason: str, *, muted: bool) -> None:
+def test_reserved_leave_reason_is_dropped(reason: str, *, muted: bool) -> None:
     bench = Bench()
     host, alice = bench.join_host(), bench.join("alice")
     if muted:
@@ -627,7 +625,7 @@ def test_a_second_hello_ends_the_connection() -> None:
     assert isinstance(bench.bodies()[-1], MemberLeft)
 
 
-def test_suspending_delivers_the_rest_and_then_says_farewell() -> None:
+def test_suspend_delivers_then_farewell() -> None:
     bench = Bench()
     alice = bench.join("alice")
     stranger = bench.connect()
@@ -651,7 +649,7 @@ def test_suspending_delivers_the_rest_and_then_says_farewell() -> None:
 # -- slow peers and a failing disk
 
 
-def test_a_peer_that_never_reads_costs_a_bounded_amount() -> None:
+def test_idle_reader_costs_bounded_memory() -> None:
     limits = Limits(burst=10**6, replies=10, signals=10)
     bench = Bench(limits=limits)
     idle, host, bob = bench.join("idle"), bench.join_host(), bench.join("bob")
@@ -666,7 +664,7 @@ def test_a_peer_that_never_reads_costs_a_bounded_amount() -> None:
     assert max(len(signal.text) for signal in signals) <= 64_000
 
 
-def test_a_peer_that_lets_replies_pile_up_is_dismissed_and_may_return() -> None:
+def test_piled_up_replies_dismiss_peer() -> None:
     bench = Bench(limits=Limits(replies=5))
     alice = bench.join("alice")
     for _ in range(10):
@@ -680,7 +678,7 @@ def test_a_peer_that_lets_replies_pile_up_is_dismissed_and_may_return() -> None:
     assert isinstance(bench.pull(bench.connect(Hello("alice")))[0], Welcome)
 
 
-def test_a_peer_that_insists_on_what_is_refused_is_dismissed() -> None:
+def test_repeated_refusals_dismiss_peer() -> None:
     bench = Bench(limits=Limits(replies=5))
     alice = bench.join("alice")
     seen: list[ServerFrame] = []
@@ -691,7 +689,7 @@ def test_a_peer_that_insists_on_what_is_refused_is_dismissed() -> None:
     assert alice.done
 
 
-def test_trouble_with_the_disk_is_told_once_and_to_newcomers_too() -> None:
+def test_disk_trouble_is_reported_once() -> None:
     bench = Bench()
     alice = bench.join("alice")
     bench.pull(alice)
@@ -705,7 +703,7 @@ def test_trouble_with_the_disk_is_told_once_and_to_newcomers_too() -> None:
     assert bench.pull(alice) == [Trouble("")]
 
 
-def test_what_waits_for_a_failing_disk_is_bounded_whoever_sends_it(
+def test_pending_events_are_bounded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("genie_core.room.server.log_window.PENDING_EVENTS", 10)

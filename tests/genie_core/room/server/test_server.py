@@ -62,7 +62,7 @@ DEADLINE = scaled(60.0)
 FAST = Limits(burst=100_000, per_second=100_000.0, volume=10**9)
 
 
-async def test_two_people_talk_and_the_hosts_engine_answers() -> None:
+async def test_people_talk_and_engine_answers() -> None:
     async with room_server() as server:
         address = await server.listen(port=0)
         hosting = participant(local_connector(server), "hana", token=server.host_token, engine=True)
@@ -87,7 +87,7 @@ async def test_two_people_talk_and_the_hosts_engine_answers() -> None:
             assert server.state.head == host.seen.state.head
 
 
-async def test_leaving_and_suspending_end_everything_in_good_order() -> None:
+async def test_leave_and_suspend_end_cleanly() -> None:
     sink = MemorySink()
     async with room_server(sink) as server:
         address = await server.listen(port=0)
@@ -132,7 +132,7 @@ async def test_a_resumed_room_goes_on_where_it_was() -> None:
     assert sum(isinstance(event.body, HostStarted) for event in sink.events) == 2
 
 
-async def test_a_host_with_an_impossible_name_opens_nothing() -> None:
+async def test_impossible_host_name_is_refused() -> None:
     server = room_server(host="genie")
     with pytest.raises(InvalidName):
         await server.start()
@@ -149,7 +149,7 @@ async def test_it_listens_on_this_machine_only() -> None:
                 await server.listen(host, 0)
 
 
-async def test_a_socket_that_others_can_reach_is_refused() -> None:
+async def test_public_socket_is_refused() -> None:
     async with room_server() as server:
         with socket.create_server(("", 0)) as sock, pytest.raises(NotLoopback):
             await server.listen(sock=sock)
@@ -173,7 +173,7 @@ async def test_a_taken_port_is_an_error_that_names_it() -> None:
 # -- a disk that fails
 
 
-async def test_a_full_disk_acknowledges_nothing_and_loses_nothing() -> None:
+async def test_full_disk_loses_no_message() -> None:
     sink = FailingSink()
     async with room_server(sink) as server:
         address = await server.listen(port=0)
@@ -195,7 +195,7 @@ async def test_a_full_disk_acknowledges_nothing_and_loses_nothing() -> None:
     assert [e.body.text for e in sink.events if isinstance(e.body, MessagePosted)] == ["one", "two"]
 
 
-async def test_a_ban_on_a_full_disk_disconnects_holds_and_is_written_when_it_can_be() -> None:
+async def test_full_disk_ban_holds_until_written() -> None:
     sink, mallory = FailingSink(), Identity.generate()
     async with room_server(sink) as server:
         address = str(await server.listen(port=0))
@@ -224,7 +224,7 @@ async def test_a_ban_on_a_full_disk_disconnects_holds_and_is_written_when_it_can
     assert sum(isinstance(event.body, MemberModerated) for event in sink.events) == 1
 
 
-async def test_suspending_on_a_full_disk_ends_in_time_and_says_so() -> None:
+async def test_suspend_on_full_disk_ends_in_time() -> None:
     sink = FailingSink()
     async with room_server(sink) as server:
         address = await server.listen(port=0)
@@ -258,7 +258,7 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("how", REFUSALS)
-async def test_a_log_that_refuses_for_good_is_asked_once_and_keeps_people_out(how: str) -> None:
+async def test_refusing_log_is_asked_once(how: str) -> None:
     sink = RefusingSink(REFUSALS[how])
     reason = getattr(sink.error, "strerror", None) or str(sink.error)
     async with room_server(sink) as server:
@@ -284,7 +284,7 @@ async def test_a_log_that_refuses_for_good_is_asked_once_and_keeps_people_out(ho
             assert len(bob.client.messages.pending) == 1
 
 
-async def test_members_are_sent_elsewhere_once_another_process_writes_the_log() -> None:
+async def test_superseded_log_sends_members_away() -> None:
     sink = RefusingSink(Superseded(7))
     async with room_server(sink) as server:
         address = await server.listen(port=0)
@@ -304,7 +304,7 @@ async def test_members_are_sent_elsewhere_once_another_process_writes_the_log() 
 
 
 @pytest.mark.parametrize("broken", [False, True])
-async def test_suspending_a_closed_room_changes_nothing_and_takes_no_time(*, broken: bool) -> None:
+async def test_suspending_closed_room_is_noop(*, broken: bool) -> None:
     sink = FailingSink()
     async with room_server(sink) as server:
         address = await server.listen(port=0)
@@ -320,7 +320,7 @@ async def test_suspending_a_closed_room_changes_nothing_and_takes_no_time(*, bro
             assert server.state.head == head
 
 
-async def test_suspending_ends_when_the_room_is_closed_meanwhile() -> None:
+async def test_closing_ends_suspend() -> None:
     sink = FailingSink()
     async with room_server(sink) as server:
         sink.broken = True
@@ -359,7 +359,7 @@ async def test_a_writer_that_dies_is_heard_of(caplog: pytest.LogCaptureFixture) 
 @pytest.mark.parametrize(
     "data", ["{", "[]", '{"type":"nope"}', "x" * 1000, '{"type":"say","id":1}', "[" * 5000]
 )
-async def test_what_is_no_frame_ends_that_connection_only(data: str) -> None:
+async def test_invalid_frame_ends_own_connection(data: str) -> None:
     async with room_server() as server:
         address = await server.listen(port=0)
         async with (
@@ -379,7 +379,7 @@ async def test_what_is_no_frame_ends_that_connection_only(data: str) -> None:
             assert not bob.seen.state.people["mallory"].present
 
 
-async def test_a_frame_over_the_limit_is_refused_by_name() -> None:
+async def test_oversized_frame_names_limit() -> None:
     async with room_server(limits=Limits(frame_bytes=20_000)) as server:
         address = await server.listen(port=0)
         async with raw_websocket(address) as ws:
@@ -410,7 +410,7 @@ async def test_a_giant_frame_ends_that_connection_only() -> None:
             await bob.seen.until(lambda r: r.texts == ["still here"])
 
 
-async def test_another_version_and_frames_before_hello_are_refused() -> None:
+async def test_wrong_first_frame_is_refused() -> None:
     async with room_server() as server:
         address = await server.listen(port=0)
         for frame, code in (
@@ -468,7 +468,7 @@ async def test_random_bytes_harm_nobody() -> None:
             await bob.seen.until(lambda r: r.texts == ["still here"])
 
 
-async def test_a_peer_that_never_reads_is_dropped_and_delays_nobody() -> None:
+async def test_stalled_peer_is_dropped() -> None:
     async with room_server(limits=FAST, stall_timeout=0.3) as server:
         address = await server.listen(port=0)
         async with (
@@ -504,7 +504,7 @@ async def test_a_flood_of_refused_frames_is_bounded() -> None:
 
 
 @pytest.mark.parametrize(("connections", "padding"), [(1, 0), (8, 0), (8, 16_000)])
-async def test_a_flood_is_read_later_over_all_connections_of_the_person_and_not_lost(
+async def test_flood_is_delayed_but_not_lost(
     monkeypatch: pytest.MonkeyPatch, connections: int, padding: int
 ) -> None:
     """What can be charged without a clock is all that is charged here."""
@@ -550,7 +550,7 @@ async def test_a_flood_is_read_later_over_all_connections_of_the_person_and_not_
                 await asyncio.sleep(0)
 
 
-async def test_connections_from_this_machine_share_a_limit_on_arrivals() -> None:
+async def test_loopback_shares_join_limit() -> None:
     joins = 10
     async with room_server(limits=Limits(joins=joins)) as server:
         address = await server.listen(port=0)
@@ -612,7 +612,7 @@ async def test_deltas_never_reach_the_log() -> None:
     assert "streamed" not in repr(sink.events)
 
 
-async def test_local_connections_that_begin_while_it_closes_do_not_hold_it_up() -> None:
+async def test_early_local_links_delay_no_close() -> None:
     async with room_server() as server:
         await server.listen(port=0)
         closing = asyncio.create_task(server.close())
@@ -624,7 +624,7 @@ async def test_local_connections_that_begin_while_it_closes_do_not_hold_it_up() 
                 await link.receive()
 
 
-async def test_a_measure_of_the_program_is_done_when_it_is_on_disk() -> None:
+async def test_program_measure_ends_on_disk() -> None:
     sink = FailingSink()
     async with room_server(sink) as server:
         address = await server.listen(port=0)
@@ -642,7 +642,7 @@ async def test_a_measure_of_the_program_is_done_when_it_is_on_disk() -> None:
             sink.broken = False
 
 
-async def test_a_server_that_stops_records_no_departures_and_members_go_on_at_the_next() -> None:
+async def test_stopped_server_records_no_leave() -> None:
     sink = MemorySink()
     async with AsyncExitStack() as visits:
         async with room_server(sink) as server:
@@ -661,9 +661,7 @@ async def test_a_server_that_stops_records_no_departures_and_members_go_on_at_th
             await bob.seen.until(lambda r: r.texts == ["before", "meanwhile"])
 
 
-async def test_a_server_stops_though_its_disk_does_not_answer_and_members_keep_their_messages() -> (
-    None
-):
+async def test_stop_on_bad_disk_keeps_messages() -> None:
     sink = FailingSink()
     async with room_server(sink) as server:
         address = await server.listen(port=0)

@@ -20,7 +20,7 @@ def small_runs() -> Iterator[None]:
 
 
 @given(DIGESTS, st.integers(0, 200))
-def test_it_holds_what_was_added_and_nothing_else(digests: list[int], cut: int) -> None:
+def test_only_added_digests_are_held(digests: list[int], cut: int) -> None:
     with small_runs():
         found = EntrySet()
         for digest in digests[:cut]:

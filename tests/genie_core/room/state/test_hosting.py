@@ -59,7 +59,7 @@ def test_who_took_part_may_host_and_nobody_else() -> None:
     assert not can_host(state, host_record(Identity.generate(), "bob"))
 
 
-def test_another_member_may_host_unless_there_is_none() -> None:
+def test_others_may_host_while_any_is_left() -> None:
     assert not others_may_host(state_of(BEGINNING[:3]), HANA.key)
     assert others_may_host(state_of(BEGINNING[:3]), BOB.key)
     assert others_may_host(state_of(BEGINNING), HANA.key)
@@ -78,7 +78,7 @@ def test_another_member_may_host_unless_there_is_none() -> None:
         MemberModerated("role", "bob", "observer"),
     ],
 )
-def test_who_was_put_out_or_silenced_may_not_host(measure: MemberModerated) -> None:
+def test_removed_or_muted_may_not_host(measure: MemberModerated) -> None:
     assert not can_host(state_of([*BEGINNING, ("hana", measure)]), host_record(BOB, "bob"))
 
 
@@ -92,7 +92,7 @@ def claim(pin: str, by: Identity | None = None) -> Claim:
     return Claim(pin, by.key if by else "", Challenge("n", "r"))
 
 
-def test_a_copy_of_before_goes_on_with_the_certificate_or_the_key_of_its_host() -> None:
+def test_old_copy_accepts_host_pin_or_key() -> None:
     assert accepting(BEGINNING, "known").accepts(claim("known"))
     assert accepting(BEGINNING, "known").accepts(claim("another", HANA))
     assert not accepting(BEGINNING, "known").accepts(claim("another"))
@@ -100,7 +100,7 @@ def test_a_copy_of_before_goes_on_with_the_certificate_or_the_key_of_its_host() 
     assert not accepting(BEGINNING, "").accepts(claim(""))
 
 
-def test_a_copy_of_before_goes_on_in_the_room_that_its_host_founded() -> None:
+def test_old_copy_accepts_hosts_founding() -> None:
     founding = found_room(HANA, "r", "Standup", "r")
     challenge = Challenge("n", room_id(founding), founding=founding)
     assert accepting(BEGINNING, "known").accepts(Claim("known", HANA.key, challenge))
@@ -114,7 +114,7 @@ def test_a_copy_of_before_goes_on_in_the_room_that_its_host_founded() -> None:
     assert not accepting(BEGINNING, "known").accepts(Claim("known", HANA.key, wrong))
 
 
-def test_a_host_that_was_left_is_known_by_its_certificate_no_more() -> None:
+def test_left_certificate_is_forgotten() -> None:
     hosts = accepting(BEGINNING, "before")
     assert hosts.accepts(claim("before"))
     assert hosts.accepts(claim("new", HANA))
@@ -123,7 +123,7 @@ def test_a_host_that_was_left_is_known_by_its_certificate_no_more() -> None:
     assert hosts.accepts(claim("new"))
 
 
-def test_without_a_copy_the_first_host_is_the_one_that_was_meant() -> None:
+def test_newcomer_accepts_only_meant_host() -> None:
     log, other = founded("bob"), founded("bob")
     hosts = KnownHosts(RoomState, first=True, wanted=hash_in(log.state.room))
     assert not hosts.accepts(claim("unfounded", HANA))
@@ -136,7 +136,7 @@ def known(log: FoundedLog) -> KnownHosts:
     return KnownHosts(lambda: log.state)
 
 
-def test_a_member_follows_a_host_by_the_links_that_they_show() -> None:
+def test_member_follows_host_by_links() -> None:
     log = founded("bob", "cleo")
     other = log.fork()
     other.hosts("bob")
@@ -174,7 +174,7 @@ def test_hosts_above_a_claim_are_named() -> None:
     assert known(log).above(founded("bob").claim()) == ()
 
 
-def test_a_host_of_a_founded_room_counts_by_the_log() -> None:
+def test_founded_rooms_host_counts_by_log() -> None:
     log = founded("bob")
     assert can_host(log.state, log.host_record_of("ann"))
     assert can_host(log.state, log.host_record_of("bob"))
@@ -184,7 +184,7 @@ def test_a_host_of_a_founded_room_counts_by_the_log() -> None:
     assert can_host(log.state, log.host_record_of("mallory"))
 
 
-def test_the_host_by_the_log_is_worth_asking_though_they_never_came_in() -> None:
+def test_absent_host_by_log_may_host() -> None:
     assert can_host(state_of(BEGINNING[:2]), host_record(HANA, "hana"))
     assert not can_host(state_of(BEGINNING[:2]), host_record(BOB, "bob"))
 

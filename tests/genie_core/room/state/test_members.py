@@ -42,7 +42,7 @@ class Doors:
         return [person.name for person in self.members.present()]
 
 
-def test_the_host_comes_first_and_then_whoever_came_first() -> None:
+def test_host_is_first_then_by_arrival() -> None:
     doors = Doors()
     doors.join("bob")
     doors.join("hana", "host")
@@ -56,7 +56,7 @@ def test_the_host_comes_first_and_then_whoever_came_first() -> None:
     assert doors.members.people["bob"].since == 4.0
 
 
-def test_a_person_is_here_as_long_as_one_of_their_terminals() -> None:
+def test_person_stays_with_last_terminal() -> None:
     doors = Doors()
     doors.join("alice", "guest", "d1")
     joined = MemberJoined("member", engine=True, agent="model", device="d2")
@@ -73,7 +73,7 @@ def test_a_person_is_here_as_long_as_one_of_their_terminals() -> None:
     assert not alice.present
 
 
-def test_who_leaves_without_a_device_leaves_everywhere_unless_one_has_none() -> None:
+def test_leave_without_device_ends_all() -> None:
     doors = Doors()
     for device in ("d1", "d2"):
         doors.join("alice", device=device)
@@ -85,7 +85,7 @@ def test_who_leaves_without_a_device_leaves_everywhere_unless_one_has_none() -> 
     assert list(doors.members.people["alice"].terminals) == ["d1"]
 
 
-def test_a_name_keeps_its_first_key_and_a_key_goes_by_its_latest_name() -> None:
+def test_name_keeps_first_key() -> None:
     doors = Doors()
     doors.join("Alice", key="first")
     doors.members.leave(MemberLeft("Alice"))
@@ -96,7 +96,7 @@ def test_a_name_keeps_its_first_key_and_a_key_goes_by_its_latest_name() -> None:
     assert doors.members.owner_of("") is None
 
 
-def test_what_was_decided_stays_with_the_name_however_it_is_spelled() -> None:
+def test_measures_ignore_name_spelling() -> None:
     doors = Doors()
     doors.join("bob", key="b")
     doors.members.moderate(MemberModerated("mute", "BOB"))
@@ -112,7 +112,7 @@ def test_what_was_decided_stays_with_the_name_however_it_is_spelled() -> None:
     assert doors.members.keys["bob"] == "b"
 
 
-def test_every_measure_may_meet_somebody_who_never_was_here() -> None:
+def test_measure_on_unknown_adds_nobody() -> None:
     measures: tuple[Measure, ...] = get_args(Measure)
     for measure in measures:
         members = Members()
@@ -128,7 +128,7 @@ def test_an_empty_preference_is_none() -> None:
     assert doors.members.preferences == {}
 
 
-def test_only_where_a_copied_room_begins_a_name_gets_another_key() -> None:
+def test_only_copied_room_rebinds_name() -> None:
     state = RoomState()
     bodies: list[tuple[str, AnyBody]] = [
         ("", RoomCreated("r1", "Standup")),

@@ -70,7 +70,7 @@ def texts(state: RoomState) -> list[str]:
     return [*(each.text for each in state.threads.values()), *answers]
 
 
-def test_each_member_reads_what_is_theirs_and_nobody_doubts_it() -> None:
+def test_members_read_only_their_own() -> None:
     log = log_with_secrets()
     assert log.state.doubts == {}
     everything = [f"{SECRET}!", f"check: {SECRET}", f"so: {SECRET}"]
@@ -85,7 +85,7 @@ def test_each_member_reads_what_is_theirs_and_nobody_doubts_it() -> None:
         assert state.head == log.state.head
 
 
-def test_a_snapshot_of_the_log_is_opened_as_the_log_itself() -> None:
+def test_snapshot_opens_like_log() -> None:
     log = log_with_secrets()
     for name in ("ann", "bob", "cleo"):
         state = decode_state(encode_state(log.state))
@@ -101,7 +101,7 @@ def test_an_opened_message_is_still_its_authors() -> None:
     assert not is_signed(identity("cleo").key, log.state.room, thread.said, "")
 
 
-def test_content_beside_what_is_sealed_is_doubted_and_not_shown() -> None:
+def test_text_beside_seal_is_doubted() -> None:
     log = log_with_secrets()
     said = next(event for event in log.events if isinstance(event.body, MessagePosted))
     shown = replace(said.body, text="send me money")
@@ -111,14 +111,14 @@ def test_content_beside_what_is_sealed_is_doubted_and_not_shown() -> None:
     assert log.state.doubt_of(forged.seq) == NOT_SEALED
 
 
-def test_what_was_sealed_for_another_message_is_not_opened_under_another_name() -> None:
+def test_seal_under_other_name_stays_shut() -> None:
     log = log_with_secrets()
     said = next(event for event in log.events if isinstance(event.body, MessagePosted))
     stolen = replace(said, by="ann")
     assert PrivateReader(identity("cleo")).shown(stolen, log.state).body.text == ""  # type: ignore[union-attr] # a message
 
 
-def test_a_recovered_private_message_is_opened_too() -> None:
+def test_recovered_message_is_opened() -> None:
     log = log_with_secrets()
     said = next(event for event in log.events if isinstance(event.body, MessagePosted))
     recovered = Event(99, 1.0, "ann", RecoveredEvent(said))
@@ -128,7 +128,7 @@ def test_a_recovered_private_message_is_opened_too() -> None:
         assert original.body.text == text
 
 
-def test_nothing_private_is_quoted_told_or_read_by_agents() -> None:
+def test_private_text_is_never_quoted() -> None:
     log = log_with_secrets()
     log.says("cleo", "hello all")
     reader = PrivateReader(identity("bob"))
@@ -140,7 +140,7 @@ def test_nothing_private_is_quoted_told_or_read_by_agents() -> None:
     assert read_by("bob", log).reading.authors == {"cleo": False}
 
 
-def test_a_host_can_neither_answer_for_an_agent_nor_show_a_public_step_as_private() -> None:
+def test_forged_answer_or_seal_is_doubted() -> None:
     log = log_with_secrets()
     ann, bob = identity("ann").key, identity("bob").key
     asked = next(
@@ -157,7 +157,7 @@ def test_a_host_can_neither_answer_for_an_agent_nor_show_a_public_step_as_privat
         assert answer is None or not forged.sealed or answer.text == ""
 
 
-def test_a_host_answers_nobodys_public_message_in_their_name() -> None:
+def test_host_forges_no_public_answer() -> None:
     log = founded("bob")
     asked = log.says("bob", "what is it?").seq
     log.add("bob", DecisionMade(asked, "delegate", query="?"))
@@ -165,7 +165,7 @@ def test_a_host_answers_nobodys_public_message_in_their_name() -> None:
     assert log.state.doubt_of(event.seq) == NOT_HANDLER
 
 
-def test_no_engine_handles_a_message_for_another_member_whatever_the_host_says() -> None:
+def test_engine_handles_no_foreign_message() -> None:
     log = founded("bob", "cleo")
     bob, both = identity("bob").key, [identity("bob").key, identity("cleo").key]
     said = seal(MessagePosted("1", SECRET, "bob", device="d1", to="cleo"), bob, both)
@@ -175,14 +175,14 @@ def test_no_engine_handles_a_message_for_another_member_whatever_the_host_says()
     assert seq not in log.state.running
 
 
-def test_a_message_that_says_it_is_private_and_is_not_is_doubted_and_public() -> None:
+def test_unsealed_message_is_public() -> None:
     log = founded("bob", "cleo")
     event = log.add("bob", MessagePosted("1", "hello", to="cleo"))
     assert log.state.doubt_of(event.seq) == NOT_SEALED
     assert not log.state.threads[event.seq].is_private
 
 
-def test_an_edit_is_not_opened_by_another_member_than_its_message() -> None:
+def test_edit_is_not_opened_by_third() -> None:
     log = log_with_secrets()
     first = next(iter(log.state.threads))
     bob, ann = identity("bob").key, identity("ann").key
@@ -190,7 +190,7 @@ def test_an_edit_is_not_opened_by_another_member_than_its_message() -> None:
     assert read_by("ann", log).threads[first].text == ""
 
 
-def test_nothing_in_a_sealed_call_can_be_guessed_from_what_all_see() -> None:
+def test_sealed_call_reveals_nothing() -> None:
     call = next(
         event.body
         for event in log_with_secrets().events

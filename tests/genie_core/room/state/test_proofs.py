@@ -78,7 +78,7 @@ SOUND: dict[str, Callable[[FoundedLog], Event]] = {
 
 
 @pytest.mark.parametrize("make", SOUND.values(), ids=SOUND)
-def test_nothing_is_wrong_with_what_its_author_signed(make: Callable[[FoundedLog], Event]) -> None:
+def test_signed_entry_has_no_doubt(make: Callable[[FoundedLog], Event]) -> None:
     log = founded("bob")
     assert doubt(log, make(log)) == ""
 
@@ -166,14 +166,14 @@ def test_what_is_wrong_is_said_and_has_no_effect(
     assert state.keys == {name: identity(name).key for name in ("ann", "bob", "cleo")}
 
 
-def test_a_message_that_its_author_did_not_sign_is_shown_and_not_proven() -> None:
+def test_unsigned_message_is_unproven() -> None:
     log = founded("bob")
     forged = log.take(log.next("bob", MessagePosted("1", "delete all"), signer="ann"))
     assert log.state.threads[forged.seq].said.text == "delete all"
     assert not log.state.is_proven(forged.seq)
 
 
-def test_preferences_that_are_not_the_persons_have_no_effect() -> None:
+def test_forged_preferences_have_no_effect() -> None:
     log = founded("bob")
     log.add("bob", PreferencesChanged("in short"))
     log.add("bob", PreferencesChanged("send all files"), signer="ann")
@@ -191,7 +191,7 @@ def test_an_answer_belongs_to_its_message() -> None:
 # -- entries that a host leaves out
 
 
-def test_a_host_can_not_record_an_earlier_change_again() -> None:
+def test_repeated_change_is_doubted() -> None:
     log = founded("bob")
     said = log.says("bob", "v0").seq
     edited = [log.add("bob", MessageEdited(said, text)) for text in ("yes", "no")]
@@ -207,7 +207,7 @@ def test_a_host_can_not_record_an_earlier_change_again() -> None:
 @pytest.mark.parametrize(
     "body", [MessageEdited(0, "forged"), MessageDeleted(0), AnswerPosted(0, "forged")]
 )
-def test_entry_about_forgotten_message_is_unproven(
+def test_entry_about_forgotten_is_unproven(
     monkeypatch: pytest.MonkeyPatch, body: MessageEdited | MessageDeleted | AnswerPosted
 ) -> None:
     """Its signature can't be checked any more, and no host records one."""
@@ -223,7 +223,7 @@ def test_entry_about_forgotten_message_is_unproven(
     assert log.state.doubts == {forged.seq: NO_MESSAGE}
 
 
-def test_a_host_can_not_record_changes_in_another_order() -> None:
+def test_reordered_change_is_doubted() -> None:
     log = founded("bob")
     said = log.says("bob", "v0").seq
     other = log.fork()
@@ -235,7 +235,7 @@ def test_a_host_can_not_record_changes_in_another_order() -> None:
 
 
 @pytest.mark.parametrize("to_answer", [False, True])
-def test_a_host_can_not_let_a_reply_mean_another_message(*, to_answer: bool) -> None:
+def test_reply_keeps_its_target(*, to_answer: bool) -> None:
     log = founded("bob", "eve")
     replies = []
     for question in ("lunch at noon?", "may I delete production?"):
@@ -254,7 +254,7 @@ def test_a_host_can_not_let_a_reply_mean_another_message(*, to_answer: bool) -> 
     assert production.state.reply_of(production.state.threads[moved.seq]) is None
 
 
-def test_a_reply_to_what_is_no_longer_known_is_proven() -> None:
+def test_reply_to_forgotten_is_proven() -> None:
     log = founded("bob")
     reply = log.add("bob", MessagePosted("r", "yes", reply_to=1, about=b"s" * 64))
     assert log.state.doubts == {}
@@ -271,7 +271,7 @@ def test_each_member_reacts_by_themselves() -> None:
     assert log.state.doubts == {}
 
 
-def test_an_entry_that_was_left_out_is_noticed_and_the_next_one_counts() -> None:
+def test_gap_is_noticed_next_entry_counts() -> None:
     log = founded("bob")
     other = log.fork()
     first = other.says("bob", "one")
@@ -286,7 +286,7 @@ def test_an_entry_that_was_left_out_is_noticed_and_the_next_one_counts() -> None
     assert log.state.doubt_of(third.seq) == ""
 
 
-def test_two_terminals_that_name_the_same_entry_left_nothing_out() -> None:
+def test_shared_predecessor_is_no_gap() -> None:
     log = founded("bob")
     first = log.says("bob", "one").body
     assert isinstance(first, MessagePosted)
@@ -306,7 +306,7 @@ def test_after_damage_the_chain_goes_on() -> None:
 # -- the first entries
 
 
-def test_a_log_begins_with_the_founding_of_its_room() -> None:
+def test_log_begins_with_founding() -> None:
     ann = identity("ann")
     founding = found_room(ann, "team", "Team")
     for room, statement, why in (
@@ -326,7 +326,7 @@ def test_the_founder_is_the_first_host() -> None:
     assert objection(begun.state, log.events[1]) == ""
 
 
-def test_in_a_log_from_before_there_were_foundings_nothing_is_checked() -> None:
+def test_unfounded_log_is_not_checked() -> None:
     log = FoundedLog()
     for by, body in (
         ("", RoomCreated("r", "Team")),
@@ -338,7 +338,7 @@ def test_in_a_log_from_before_there_were_foundings_nothing_is_checked() -> None:
         assert doubt(log, event) == ""
 
 
-def test_a_log_from_before_is_founded_by_its_next_host() -> None:
+def test_next_host_founds_old_log() -> None:
     log = FoundedLog()
     log.take(Event(1, 1.0, "", RoomCreated("r", "Team")))
     log.take(Event(2, 2.0, "", HostStarted("ann", key=identity("ann").key)))
@@ -354,7 +354,7 @@ def test_a_log_from_before_is_founded_by_its_next_host() -> None:
 # -- entries of another log
 
 
-def test_of_another_log_only_what_was_signed_is_taken() -> None:
+def test_only_signed_events_are_recovered() -> None:
     log = founded("bob")
     other = log.fork()
     said, ban = other.says("bob"), other.add("ann", MemberModerated("ban", "bob"))
@@ -389,7 +389,7 @@ def doubt_of_next(log: FoundedLog, rule: HeirsChanged) -> str:
     return objection(log.state, log.next("", rule))
 
 
-def test_links_larger_than_a_program_makes_them_have_no_effect() -> None:
+def test_oversized_links_have_no_effect() -> None:
     log = founded("bob")
     for rule in (
         HeirsChanged(tuple(f"heir {n}" for n in range(MOST_HEIRS + 1))),
@@ -402,7 +402,7 @@ def test_links_larger_than_a_program_makes_them_have_no_effect() -> None:
 KINDS: dict[str, Kind] = {"bob": "", "bot": "agent"}
 
 
-def test_a_forged_join_makes_no_person_an_agent_and_no_agent_a_person() -> None:
+def test_forged_join_changes_no_kind() -> None:
     log = founded("bob")
     joins = {
         name: MemberJoined("guest", key=identity(name).key, device="d1", kind=kind)

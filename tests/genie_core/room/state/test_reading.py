@@ -40,21 +40,21 @@ def hosted_by(host: str, copied: Copied = "") -> FoundedLog:
     return log
 
 
-def test_what_was_copied_is_not_its_holders_even_under_their_name() -> None:
+def test_copied_text_is_not_its_holders() -> None:
     for copied in ("import", "fork"):
         reading = hosted_by("ann", copied).state.reading
         assert origins_of(reading, "ann") == ("the copied conversation r",)
 
 
-def test_who_founds_a_room_vouches_for_what_was_said_before() -> None:
+def test_founder_vouches_for_earlier_text() -> None:
     assert origins_of(hosted_by("eve").state.reading, "ann") == ("messages of eve",)
 
 
-def test_an_own_room_that_is_founded_later_stays_its_owners() -> None:
+def test_own_room_founded_later_stays_own() -> None:
     assert origins_of(hosted_by("ann").state.reading, "ann") == ()
 
 
-def test_a_fork_of_an_own_founded_room_stays_its_owners() -> None:
+def test_fork_of_own_founding_stays_own() -> None:
     log = hosted_by("ann")
     founding = found_room(identity("ann"), "r", "Team", log.state.room)
     key = identity("ann").key
@@ -66,7 +66,7 @@ def test_a_fork_of_an_own_founded_room_stays_its_owners() -> None:
     assert origins_of(log.state.reading, "ann") == ()
 
 
-def test_a_message_from_a_file_is_words_of_the_file() -> None:
+def test_message_from_file_names_file() -> None:
     log = FoundedLog()
     quotes = (mark_of_source("the file .agents/commands/review.md"),)
     for by, body in (

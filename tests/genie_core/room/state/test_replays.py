@@ -150,7 +150,7 @@ def test_an_entry_repeated_anywhere_is_marked(seed: int, data: st.DataObject) ->
 
 
 @given(st.integers(0, 2**32))
-def test_histories_without_a_repetition_are_proven(seed: int) -> None:
+def test_unrepeated_history_is_proven(seed: int) -> None:
     log = signed_history(Random(seed), 40)
     assert log.state.doubts == FoundedLog(log.events).state.doubts == {}
 
@@ -162,7 +162,7 @@ def test_each_kind_of_signed_entry_is_tried() -> None:
     assert tried >= set(KINDS)
 
 
-def test_a_message_signed_twice_with_one_id_counts_once() -> None:
+def test_twice_signed_id_counts_once() -> None:
     log = founded("bob")
     log.add("bob", MessagePosted("m", "yes"))
     twice = log.add("bob", MessagePosted("m", "yes", visits=("other",)))
@@ -170,7 +170,7 @@ def test_a_message_signed_twice_with_one_id_counts_once() -> None:
 
 
 @pytest.mark.parametrize("forged", ["unsigned", "of another"])
-def test_a_forged_message_does_not_take_the_place_of_the_true_one(forged: str) -> None:
+def test_forgery_does_not_replace_original(forged: str) -> None:
     log = founded("bob")
     true = log.next("bob", MessagePosted("m", "yes"))
     signer = {"unsigned": "", "of another": "ann"}[forged]
@@ -180,7 +180,7 @@ def test_a_forged_message_does_not_take_the_place_of_the_true_one(forged: str) -
     assert log.state.doubt_of(taken.seq) == ""
 
 
-def test_a_message_of_a_room_without_founding_counts_once() -> None:
+def test_unfounded_message_id_counts_once() -> None:
     state = RoomState()
     for seq, text in enumerate(("yes", "no"), 1):
         state.apply(Event(seq, 1.0, "bob", MessagePosted("m", text)))

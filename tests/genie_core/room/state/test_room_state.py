@@ -56,7 +56,7 @@ def asked(message: int, approval: str) -> ApprovalRequested:
     return ApprovalRequested(message, approval, "system", "shell", {"cmd": "ls"})
 
 
-def test_known_events_are_skipped_and_gaps_refused() -> None:
+def test_known_events_skip_gaps_fail() -> None:
     log = Log()
     assert not log.state.apply(Event(2, 0.0, "", HostStarted("somebody else")))
     assert log.state.host == "hana"
@@ -105,7 +105,7 @@ def test_a_message_passes_through_its_phases(bodies: list[RunBody], phase: Phase
     assert (5 in log.state.running) == still
 
 
-def test_a_message_without_a_handler_is_nobodys_work() -> None:
+def test_unhandled_message_never_runs() -> None:
     log = Log()
     seq = log.add("bob", MessagePosted("1", "hello"))
     assert log.state.threads[seq].phase is Phase.UNHANDLED
@@ -134,7 +134,7 @@ def test_only_the_handler_may_publish() -> None:
     assert log.state.objection(DecisionMade(5, "ignore"), "bob") == "message 5 is handled by hana"
 
 
-def test_approvals_wait_are_parked_and_can_be_settled_later() -> None:
+def test_approvals_are_parked_and_settled() -> None:
     log = Log()
     log.question()
     log.add("hana", DecisionMade(5, "delegate"), asked(5, "a"), asked(5, "b"))
@@ -169,7 +169,7 @@ def test_a_sound_log_never_speaks_of_the_unknown() -> None:
         log.state.apply(Event(6, 0.0, "hana", ApprovalResolved(5, "never asked", "approved")))
 
 
-def test_after_damage_what_refers_to_the_lost_is_passed_over() -> None:
+def test_references_to_lost_are_skipped() -> None:
     log = Log()
     log.add("", UnreadableEvent("line 5 is damaged"))
     log.add("hana", AnswerPosted(5, "to a message that is lost"))
@@ -206,7 +206,7 @@ def test_a_key_goes_by_the_name_of_its_owner() -> None:
     assert log.state.owner_of("") is None
 
 
-def test_a_run_is_elsewhere_only_while_its_terminal_is_there() -> None:
+def test_run_is_elsewhere_while_connected() -> None:
     log = Log()
     for device in ("d1", "d2"):
         log.add("alice", MemberJoined("member", engine=True, device=device))
@@ -220,7 +220,7 @@ def test_a_run_is_elsewhere_only_while_its_terminal_is_there() -> None:
     assert log.state.objection(DecisionMade(seq, "ignore"), "alice", "d2") is None
 
 
-def test_what_the_host_decided_about_somebody_stays() -> None:
+def test_hosts_measures_outlast_leaving() -> None:
     log = Log()
     log.add("bob", MemberJoined("guest", key="b", device="d1"))
     for measure in ("mute", "ban"):
@@ -237,7 +237,7 @@ def test_what_the_host_decided_about_somebody_stays() -> None:
     assert (log.state.banned, log.state.muted) == ({}, set())
 
 
-def test_whoever_hosts_is_neither_muted_nor_banned() -> None:
+def test_new_host_loses_mute_and_ban() -> None:
     log = Log()
     log.add("hana", MemberModerated("mute", "bob"), MemberModerated("ban", "bob"))
     log.add("", HostStarted("bob"))
@@ -267,7 +267,7 @@ def test_withheld_calls_are_marked() -> None:
     assert log.state.sharing
 
 
-def test_what_one_host_shares_is_not_shared_by_the_next() -> None:
+def test_sharing_ends_with_host() -> None:
     log = Log()
     log.add("hana", ArgumentSharingChanged(on=True))
     assert log.state.sharing
@@ -275,7 +275,7 @@ def test_what_one_host_shares_is_not_shared_by_the_next() -> None:
     assert not log.state.sharing
 
 
-def test_a_real_answer_takes_the_place_of_a_recovered_one() -> None:
+def test_real_answer_replaces_recovered() -> None:
     log = Log()
     log.question()
     log.add("hana", RunFailed(5, "lost", "gone"))
@@ -287,7 +287,7 @@ def test_a_real_answer_takes_the_place_of_a_recovered_one() -> None:
     assert (thread.answer, thread.answer_recovered_from) == (AnswerPosted(5, "anew"), "")
 
 
-def test_what_was_said_is_known_by_its_author_and_id() -> None:
+def test_message_is_known_by_author_and_id() -> None:
     state = RoomState()
     for event in [
         Event(1, 0.0, "", RoomCreated("r", "t")),
@@ -303,7 +303,7 @@ def test_what_was_said_is_known_by_its_author_and_id() -> None:
     assert state.messages == 3
 
 
-def test_a_recovered_change_is_known_by_its_number_here() -> None:
+def test_recovered_change_has_local_number() -> None:
     log = Log()
     said = Event(40, 1.0, "bob", MessagePosted("x", "then"))
     message = log.add("zoe", RecoveredEvent(said))
@@ -312,7 +312,7 @@ def test_a_recovered_change_is_known_by_its_number_here() -> None:
     assert log.state.amended == {message: changed}
 
 
-def test_reactions_to_forgotten_messages_are_kept() -> None:
+def test_forgotten_message_keeps_reactions() -> None:
     log = Log()
     message = log.add("bob", MessagePosted("old", "x"))
     log.add("hana", ReactionChanged(message, "🎉"), ReactionChanged(message, "👀", answer=True))
@@ -321,7 +321,7 @@ def test_reactions_to_forgotten_messages_are_kept() -> None:
     assert log.state.reactions == {message: ({"🎉": ["hana"]}, {"👀": ["hana"]})}
 
 
-def test_old_messages_are_forgotten_unless_something_is_left_to_be_done() -> None:
+def test_only_finished_are_forgotten() -> None:
     state = RoomState()
     events = [
         Event(1, 0.0, "", RoomCreated("r", "t")),

@@ -26,7 +26,7 @@ def signatures(events: list[Event]) -> Iterator[tuple[Event, EntrySignature | No
         state.apply(event)
 
 
-def test_every_signed_entry_has_its_signer_and_a_valid_signature() -> None:
+def test_every_entry_has_valid_signature() -> None:
     seen = set()
     for event, signature in signatures(sample_events()):
         body = event.original.body
@@ -40,7 +40,7 @@ def test_every_signed_entry_has_its_signer_and_a_valid_signature() -> None:
     assert len(seen) >= 17
 
 
-def test_changes_are_signed_for_the_change_before() -> None:
+def test_change_signs_previous_change() -> None:
     log = founded("bob")
     said = log.says("bob").seq
     for text in ("yes", "no"):
@@ -51,7 +51,7 @@ def test_changes_are_signed_for_the_change_before() -> None:
     assert valid == [True] * len(log.events)
 
 
-def test_a_changed_or_missing_signature_is_not_valid() -> None:
+def test_changed_signature_is_invalid() -> None:
     log = founded("bob")
     said = log.next("bob", MessagePosted("m", "hello", "bob"))
     for wrong in (unsigned(said), replace(said, by="ann"), replace(said, by="cleo")):
@@ -68,7 +68,7 @@ def test_a_founding_is_signed_by_a_key() -> None:
     assert signature.is_valid
 
 
-def test_a_recovered_entry_has_the_signature_of_the_original() -> None:
+def test_recovered_entry_keeps_signature() -> None:
     log = founded("bob")
     lost = log.next("bob", MessagePosted("m", "lost", "bob"))
     log.says("ann")

@@ -36,9 +36,7 @@ def content(state: RoomState) -> dict[str, object]:
 
 
 @given(histories(), st.data())
-def test_a_fold_goes_on_from_a_written_state_as_from_the_first_event(
-    events: list[Event], data: st.DataObject
-) -> None:
+def test_restored_state_continues_fold(events: list[Event], data: st.DataObject) -> None:
     cut = data.draw(st.integers(0, len(events)))
     whole, before = folded(events), folded(events[:cut])
     restored = decode_state(encode_state(before))
@@ -48,7 +46,7 @@ def test_a_fold_goes_on_from_a_written_state_as_from_the_first_event(
 
 
 @given(histories())
-def test_a_written_state_shares_nothing_with_the_one_it_was_made_from(events: list[Event]) -> None:
+def test_snapshot_shares_nothing(events: list[Event]) -> None:
     half = len(events) // 2
     state = folded(events[:half])
     data = encode_state(state)
@@ -65,7 +63,7 @@ def test_what_refers_to_one_thing_still_does(events: list[Event]) -> None:
         assert all(state.calls[id_] is each for id_, each in waiting.items())
 
 
-def test_whatever_a_tool_may_be_called_with_can_be_written_down() -> None:
+def test_any_tool_arguments_are_encoded() -> None:
     arguments = {"n": 10**300, "below": -(2**80), "x": 1e-300, "": [None, True, "\U0001f9de"]}
     events = [
         Event(1, 1.0, "ann", MessagePosted("m1", "how much?", handler="ann")),
@@ -77,7 +75,7 @@ def test_whatever_a_tool_may_be_called_with_can_be_written_down() -> None:
     assert restored.open["a1"] is restored.calls["a1"]
 
 
-def test_a_state_stays_small_however_long_its_room_gets() -> None:
+def test_snapshot_size_is_bounded() -> None:
     with mock.patch.object(fold, "WINDOW", 20), mock.patch.object(fold, "KNOWN_CHANGES", 20):
         states = [folded(history(7, length)) for length in (500, 2_000)]
     sizes = [len(encode_state(state, entries=False)) for state in states]
@@ -106,7 +104,7 @@ def test_what_is_no_state_is_refused(data: bytes) -> None:
 
 
 @given(st.binary(max_size=40), st.integers(0, 2**16))
-def test_a_damaged_state_is_refused_or_it_is_a_state(noise: bytes, at: int) -> None:
+def test_damage_is_refused_or_still_state(noise: bytes, at: int) -> None:
     data = bytearray(encode_state(folded(history(3, 40))))
     at %= len(data)
     data[at : at + len(noise)] = noise

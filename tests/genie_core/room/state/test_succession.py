@@ -95,7 +95,7 @@ def test_earlier_list_of_a_host_changes_nothing() -> None:
     assert names_of(log) == ["ann", "cleo"]
 
 
-def test_names_without_keys_are_read_from_old_logs() -> None:
+def test_old_names_without_keys_are_read() -> None:
     log = founded()
     log.joins("bob")
     log.add("", HeirsChanged(("BOB", "nobody"), after=5.0))
@@ -222,7 +222,7 @@ def test_no_member_follows_another_host(come: Callable[[FoundedLog], object]) ->
         MemberModerated("role", "bob", "observer"),
     ],
 )
-def test_heir_put_out_or_silenced_is_not_followed(measure: MemberModerated) -> None:
+def test_removed_or_muted_heir_is_refused(measure: MemberModerated) -> None:
     log = founded("bob")
     other = log.fork()
     log.add("ann", measure)
@@ -341,7 +341,7 @@ def test_lists_by_the_own_log_win_a_tie() -> None:
     assert not follows(log, other)
 
 
-def test_second_handover_of_a_host_moves_no_member() -> None:
+def test_second_handover_moves_no_member() -> None:
     log = founded("bob", "cleo", "mallory")
     other = log.fork()
     log.add("", handed_over(log, "bob"))
@@ -377,7 +377,7 @@ def test_recovered_list_counts() -> None:
     )
 
 
-def test_recovered_handover_counts_from_the_principal() -> None:
+def test_recovered_handover_of_host_counts() -> None:
     log = founded("bob", "cleo")
     cut = log.fork()
     end = log.add("", handed_over(log, "cleo"))
@@ -407,7 +407,7 @@ def test_returned_handover_is_not_shown_again() -> None:
         assert not view_of(log.state).outranks(shown, identity("bob").key)
 
 
-def test_handover_by_an_heir_never_moves_the_order() -> None:
+def test_heirs_handover_moves_no_order() -> None:
     """Also if that heir comes first later, and a member brings it back or a host shows it."""
     log = founded("bob", "cleo")
     log.add("", handed_over(log, "bob"))
@@ -454,7 +454,7 @@ def test_long_chain_of_heirs_stays_bounded() -> None:
         assert len(succession.order) <= MOST_LISTS + 2
 
 
-def test_recovered_list_of_a_known_number_changes_nothing() -> None:
+def test_recovered_known_number_is_noop() -> None:
     log = founded("bob", "cleo")
     other = log.fork()
     log.names("cleo")
@@ -504,7 +504,7 @@ def _step(chance: Random, line: FoundedLog, spoken: dict[str, FoundedLog]) -> No
 # -- the links that a host shows
 
 
-def test_host_who_comes_back_often_keeps_one_link() -> None:
+def test_returning_host_keeps_one_link() -> None:
     log = founded("bob")
     before = len(log.shown)
     for _ in range(5):
@@ -527,7 +527,7 @@ def test_latest_list_stays_among_the_links() -> None:
     assert follows(copy, log)
 
 
-def test_list_before_a_handover_stays_among_the_links() -> None:
+def test_list_before_handover_keeps_link() -> None:
     """Who comes first after a hand-over inherits it, so an old copy must see it, too."""
     log = founded("bob", "cleo", "dora")
     copy = FoundedLog(log.events[:-1])
@@ -548,7 +548,7 @@ def test_only_the_latest_links_are_kept() -> None:
     assert follows(log.fork(), log)
 
 
-def test_signature_of_one_place_counts_in_no_other() -> None:
+def test_moved_signature_does_not_count() -> None:
     log = founded("bob")
     earlier: AnyBody = log.hosts("bob").body
     assert isinstance(earlier, HostStarted)

@@ -18,7 +18,7 @@ async def test_frames_arrive_as_they_are_and_in_order() -> None:
     assert await near.receive() == Trouble("x")
 
 
-async def test_the_sender_waits_for_a_reader_who_is_behind() -> None:
+async def test_sender_waits_for_slow_reader() -> None:
     near, far = memory_pair(capacity=2)
     sending = asyncio.create_task(near.send([PostMessage(str(n), "x") for n in range(5)]))
     assert await far.receive() == PostMessage("0", "x")
@@ -31,7 +31,7 @@ async def test_the_sender_waits_for_a_reader_who_is_behind() -> None:
     await sending
 
 
-async def test_what_was_sent_before_closing_still_arrives() -> None:
+async def test_sent_frames_arrive_before_close() -> None:
     near, far = memory_pair()
     await far.send([Trouble("last words")])
     await far.close("good night")
@@ -54,7 +54,7 @@ async def test_closing_wakes_whoever_waits() -> None:
             await waiting
 
 
-async def test_posting_never_waits_and_is_allowed_while_there_is_room() -> None:
+async def test_post_never_waits_and_needs_space() -> None:
     near, far = memory_pair(capacity=2)
     assert far.is_free()
     far.post([Trouble(str(n)) for n in range(3)])

@@ -18,7 +18,7 @@ async def connect(_address: Address, pin: str) -> ClientConnection:
     return memory_pair(channel=pin)[0]
 
 
-async def test_a_place_counts_once_the_host_there_was_found_to_be_the_right_one() -> None:
+async def test_address_counts_once_approved() -> None:
     seeker = Dialer([HERE, THERE], connect)
     met = await seeker()
     found = [(met.channel, seeker.current)]
@@ -30,7 +30,7 @@ async def test_a_place_counts_once_the_host_there_was_found_to_be_the_right_one(
     assert seeker.known == (THERE,)
 
 
-async def test_who_was_found_to_be_nobodys_host_is_not_gone_to_again() -> None:
+async def test_forgotten_host_is_not_redialled() -> None:
     seeker = Dialer([HERE], connect)
     await seeker()
     seeker.forget(HERE.pin)
@@ -55,7 +55,7 @@ class Hosts:
         return memory_pair(channel=pin)[0]
 
 
-async def test_the_next_address_is_tried_at_once_when_one_fails(
+async def test_failure_tries_next_address(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("genie_core.room.transport.dialer.STAGGER", 3_600.0)
@@ -66,7 +66,7 @@ async def test_the_next_address_is_tried_at_once_when_one_fails(
         assert (await Dialer([HERE, THERE], hosts.connect)()).channel == THERE.pin
 
 
-async def test_an_address_is_tried_again_while_another_does_not_answer() -> None:
+async def test_address_is_retried_beside_silent() -> None:
     hosts = Hosts()
     hosts.down.add(HERE)
     hosts.answers[HERE].set()
@@ -78,7 +78,7 @@ async def test_an_address_is_tried_again_while_another_does_not_answer() -> None
         assert (await dialing).channel == HERE.pin
 
 
-async def test_a_host_that_restarts_is_met_while_others_are_searched_for() -> None:
+async def test_restarted_host_is_met_in_search() -> None:
     hosts, searching = Hosts(), asyncio.Event()
     hosts.down.add(HERE)
     hosts.answers[HERE].set()
@@ -111,7 +111,7 @@ async def test_slow_host_is_met_while_another_refuses() -> None:
     assert seeker.known == (THERE, HERE)
 
 
-async def test_refusing_hosts_are_dialled_every_half_second() -> None:
+async def test_refusing_hosts_wait_half_second() -> None:
     hosts = Hosts()
     hosts.answers[HERE].set()
     seeker = Dialer([THERE, HERE], hosts.connect)
@@ -168,7 +168,7 @@ async def test_unneeded_connection_is_closed() -> None:
             await peers[THERE.pin].receive()
 
 
-async def test_who_is_alone_is_asked_again_without_delay() -> None:
+async def test_lone_host_is_redialled_instantly() -> None:
     hosts = Hosts()
     hosts.answers[HERE].set()
     hosts.down.add(THERE)

@@ -55,7 +55,7 @@ def by_address(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("genie_core.room.transport.hardening.client_origin", lambda host: host)
 
 
-def test_a_closed_connection_and_one_that_is_let_in_make_room() -> None:
+def test_closed_or_admitted_makes_room() -> None:
     with Lobby(2) as lobby:
         assert [lobby.enter() for _ in range(3)] == [True, True, False]
         lobby.far[0].close()
@@ -89,7 +89,7 @@ def connect_from(lobby: Lobby, host: str) -> bool:
 
 
 @pytest.mark.usefixtures("by_address")
-def test_a_newcomer_displaces_the_oldest_of_whoever_has_the_most() -> None:
+def test_newcomer_displaces_largest_source() -> None:
     with Lobby(4) as lobby:
         for host in ("127.0.0.2", "127.0.0.3", "127.0.0.3", "127.0.0.3"):
             assert connect_from(lobby, host)
@@ -101,7 +101,7 @@ def test_a_newcomer_displaces_the_oldest_of_whoever_has_the_most() -> None:
 
 
 @pytest.mark.usefixtures("by_address")
-def test_those_displaced_are_bounded_until_they_are_gone() -> None:
+def test_displaced_connections_are_bounded() -> None:
     with Lobby(2 * RESERVE) as lobby:
         while connect_from(lobby, "127.0.0.2"):
             pass
@@ -150,7 +150,7 @@ def gate() -> Iterator[HalfOpenLimiter]:
         each.close()
 
 
-def test_one_with_all_addresses_of_a_network_keeps_nobody_else_of_it_out(
+def test_flooder_bars_no_network_neighbour(
     gate: HalfOpenLimiter,
 ) -> None:
     for turn in range(46):
@@ -164,14 +164,14 @@ def test_one_with_all_addresses_of_a_network_keeps_nobody_else_of_it_out(
         assert standing(gate)[member] == 0
 
 
-def test_a_network_with_many_addresses_has_no_more_than_others(gate: HalfOpenLimiter) -> None:
+def test_crowded_network_gets_equal_share(gate: HalfOpenLimiter) -> None:
     assert fill(gate, [f"192.0.2.{n}" for n in range(1, 64)]) == [True] * 63
     fill(gate, [f"fd00::bad:{n:x}" for n in range(500)])
     assert sum(source.startswith("192.0.2.") for source in standing(gate)) == 63
     assert fill(gate, ["192.0.2.99"]) == [True]
 
 
-def test_places_are_kept_for_those_who_come_from_where_members_came_in(
+def test_member_sources_keep_places(
     gate: HalfOpenLimiter,
 ) -> None:
     members = [f"fd00::{n:x}" for n in range(1, 33)]
@@ -185,14 +185,14 @@ def test_places_are_kept_for_those_who_come_from_where_members_came_in(
     assert len(gate._strangers) == 160
 
 
-def test_members_who_take_all_places_do_not_keep_newcomers_out(gate: HalfOpenLimiter) -> None:
+def test_members_leave_place_for_newcomers(gate: HalfOpenLimiter) -> None:
     assert fill(gate, ["192.0.2.1"]) == [True]
     let_in(gate, *gate._strangers)
     assert sum(fill(gate, ["192.0.2.1"] * 300)) == 160
     assert fill(gate, ["192.0.2.2"]) == [True]
 
 
-async def test_who_is_in_the_room_does_not_count_and_who_only_connected_does() -> None:
+async def test_only_half_open_peers_count() -> None:
     async with room_server(limits=Limits(half_open=1)) as server:
         address = await server.listen(port=0)
         async with (
@@ -210,9 +210,7 @@ async def test_who_is_in_the_room_does_not_count_and_who_only_connected_does() -
 
 
 @pytest.mark.parametrize("encrypted", [False, True])
-async def test_a_room_that_closes_leaves_nobody_half_way_in(
-    tmp_path: Path, encrypted: bool
-) -> None:
+async def test_closing_room_ends_half_open(tmp_path: Path, encrypted: bool) -> None:
     certificate = load_certificate(tmp_path / "h.pem", datetime.now(UTC)) if encrypted else None
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always", ResourceWarning)
@@ -249,7 +247,7 @@ asyncio.run(main())
 """
 
 
-async def test_thousands_of_half_open_connections_cost_the_host_no_descriptors(
+async def test_half_open_flood_costs_no_handles(
     tmp_path: Path,
 ) -> None:
     host = subprocess.Popen(

@@ -29,7 +29,7 @@ async def test_a_message_in_parts_ends_the_connection(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("data", [PING * 1000, PONG * 1000, (PING + PONG) * 20])
-async def test_a_flood_of_pings_or_pongs_ends_the_connection(data: bytes) -> None:
+async def test_ping_flood_ends_connection(data: bytes) -> None:
     async with room_server() as server:
         assert await closing_code(await server.listen(port=0), data) == 1008
 
@@ -58,7 +58,7 @@ async def test_a_host_that_sends_parts_is_left() -> None:
             await link.receive()
 
 
-async def test_nobody_is_followed_who_says_that_the_room_is_elsewhere() -> None:
+async def test_redirect_is_not_followed() -> None:
     async with room_server() as server:
         elsewhere = await server.listen(port=0)
 

@@ -12,7 +12,7 @@ def test_only_the_own_machine_needs_no_invite() -> None:
         assert only_refusal(answers).code == "no_invite"
 
 
-def test_an_address_has_one_spelling_and_a_network_of_its_own() -> None:
+def test_address_has_one_form_and_site() -> None:
     assert client_origin("FD00:0::1%eth0") == client_origin("fd00::1") == "fd00::1"
     assert client_origin("::ffff:192.0.2.7") == client_origin("192.0.2.7") == "192.0.2.7"
     assert client_origin("127.0.0.9") == client_origin("::1") == LOOPBACK

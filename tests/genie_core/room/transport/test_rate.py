@@ -36,7 +36,7 @@ def test_a_debt_has_to_be_paid_back_first() -> None:
     assert bucket.take(16.0, 1)
 
 
-def test_a_key_can_begin_with_what_another_has_left() -> None:
+def test_key_inherits_remaining_rate() -> None:
     rates = Rates(2, 1.0)
     assert [rates.take("a", 0.0) for _ in range(3)] == [True, True, False]
     rates.hand_over("a", "b")
@@ -55,7 +55,7 @@ def test_never_more_than_burst_and_rate_allow(times: list[float]) -> None:
     assert taken <= 5 + 2.0 * 100
 
 
-def test_what_is_charged_can_be_owed_and_is_waited_for() -> None:
+def test_overcharged_key_must_wait() -> None:
     rates = Rates(10, 2.0)
     assert rates.wait("a", 0.0) == 0.0
     rates.charge("a", 0.0, 8)

@@ -72,9 +72,7 @@ async def left_over(server: RoomServer, before: Counter[str], *names: str) -> Co
 
 @pytest.mark.usefixtures("uncollected")
 @pytest.mark.parametrize("reset", [False, True])
-async def test_of_half_open_connections_nothing_heavy_is_left_for_the_garbage_collector(
-    certificate: Certificate, reset: bool
-) -> None:
+async def test_half_open_leaves_no_garbage(certificate: Certificate, reset: bool) -> None:
     async with room_server(certificate=certificate) as server:
         address, before, hello = await server.listen(port=0), alive(), client_hello()
         socks = [await half_open(address.port, hello) for _ in range(20)]
@@ -86,7 +84,7 @@ async def test_of_half_open_connections_nothing_heavy_is_left_for_the_garbage_co
 
 
 @pytest.mark.usefixtures("uncollected")
-async def test_what_tls_took_for_a_connection_goes_with_it(certificate: Certificate) -> None:
+async def test_tls_state_goes_with_connection(certificate: Certificate) -> None:
     async with room_server(certificate=certificate) as server:
         address, before = await server.listen(port=0), alive()
         for _ in range(20):
@@ -124,7 +122,7 @@ async def listening(
 
 
 @pytest.mark.usefixtures("uncollected")
-async def test_nothing_is_made_for_connections_that_wait_and_other_sites_pass_them(
+async def test_waiting_connections_cost_nothing(
     certificate: Certificate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in ("hardening", "tls"):
@@ -154,7 +152,7 @@ async def test_nothing_is_made_for_connections_that_wait_and_other_sites_pass_th
             sock.close()
 
 
-async def test_members_come_back_while_strangers_of_another_address_flood(
+async def test_flood_elsewhere_lets_members_back(
     certificate: Certificate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in ("hardening", "tls"):

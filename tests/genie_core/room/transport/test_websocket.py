@@ -153,7 +153,7 @@ async def test_two_people_talk_over_tls(certificate: Certificate) -> None:
             await bob.seen.until(lambda r: r.texts == ["hello"] and not r.unsent)
 
 
-async def test_an_invite_with_another_secret_opens_nothing(certificate: Certificate) -> None:
+async def test_wrong_invite_secret_is_refused(certificate: Certificate) -> None:
     tokens = InviteTokens()
     invite = tokens.issue(time.time())
     async with hosted(certificate, tokens=tokens) as (server, address):
@@ -164,7 +164,7 @@ async def test_an_invite_with_another_secret_opens_nothing(certificate: Certific
         assert not server.state.people
 
 
-async def test_a_used_up_invite_opens_nothing_and_takes_nothing_from_who_used_it(
+async def test_used_up_invite_keeps_its_user(
     certificate: Certificate,
 ) -> None:
     tokens = InviteTokens()
@@ -222,14 +222,12 @@ async def test_a_host_with_another_key_is_told_nothing(
     assert (wrong.value.expected, wrong.value.found) == (certificate.pin, other.pin)
 
 
-async def test_without_a_pin_nobody_beyond_this_machine_is_called() -> None:
+async def test_remote_host_needs_pin() -> None:
     with pytest.raises(NotLoopback):
         await tls_connect(Address("192.0.2.1", 7654), "")
 
 
-async def test_a_pin_that_changes_during_a_visit_is_a_reason_to_stay_away(
-    certificate: Certificate, other: Certificate
-) -> None:
+async def test_changed_pin_stops_reconnecting(certificate: Certificate, other: Certificate) -> None:
     async with room_server(certificate=certificate) as server:
         address = await server.listen(port=0)
         async with participant(tls_connector(address, certificate.pin), "bob") as bob:
@@ -271,7 +269,7 @@ async def _pass_on(source: Connection, target: Connection) -> None:
             await target.send(message)
 
 
-async def test_a_relay_with_another_certificate_gets_nobody_in(
+async def test_relay_with_other_pin_is_refused(
     certificate: Certificate, other: Certificate
 ) -> None:
     tokens = InviteTokens()
@@ -292,7 +290,7 @@ async def test_a_relay_with_another_certificate_gets_nobody_in(
         assert list(server.state.people) == ["alice"]
 
 
-async def test_what_was_recorded_of_an_arrival_lets_nobody_in_again() -> None:
+async def test_replayed_arrival_is_refused() -> None:
     sink = MemorySink()
     async with room_server(sink) as server:
         address = await server.listen(port=0)
@@ -309,7 +307,7 @@ async def test_what_was_recorded_of_an_arrival_lets_nobody_in_again() -> None:
     assert sum(isinstance(event.body, MemberJoined) for event in sink.events) == 1
 
 
-async def test_what_was_recorded_of_tls_says_nothing_to_the_host(certificate: Certificate) -> None:
+async def test_replayed_tls_reaches_no_http(certificate: Certificate) -> None:
     sink = MemorySink()
     async with hosted(certificate, sink=sink) as (_, address):
         proxy = Proxy(address)
@@ -352,7 +350,7 @@ async def test_tls_and_plain_ends_do_not_meet(certificate: Certificate) -> None:
         assert len(str(error.value)) < 200
 
 
-async def test_what_says_no_tls_and_what_says_nothing_are_unreachable(
+async def test_no_tls_or_silence_is_unreachable(
     certificate: Certificate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("genie_core.room.transport.websocket.OPEN_TIMEOUT", 10.0)
@@ -369,7 +367,7 @@ async def test_what_says_no_tls_and_what_says_nothing_are_unreachable(
                 assert heard.startswith(b"\x16\x03")  # its hello, and no more
 
 
-async def test_whoever_stops_half_way_is_put_out_in_time(certificate: Certificate) -> None:
+async def test_incomplete_tls_times_out(certificate: Certificate) -> None:
     async with hosted(certificate, limits=Limits(handshake=0.2)) as (server, address):
         hello = client_hello()
         for part in (b"", hello[:1], hello[:-1]):  # nothing, and the beginning of TLS
@@ -378,7 +376,7 @@ async def test_whoever_stops_half_way_is_put_out_in_time(certificate: Certificat
         assert not server.state.people
 
 
-async def test_whoever_stops_after_tls_is_put_out_in_time(certificate: Certificate) -> None:
+async def test_silence_after_tls_times_out(certificate: Certificate) -> None:
     async with hosted(certificate, limits=Limits(handshake=10)) as (server, address):
         reader, writer = await asyncio.open_connection(*address, ssl=client_context())
         reading = asyncio.create_task(reader.read())
@@ -415,7 +413,7 @@ def client_hello() -> bytes:
 # -- connections that break, and a host that stops
 
 
-async def test_over_tls_nothing_is_lost_or_doubled_though_it_breaks_20_times(
+async def test_tls_cuts_lose_and_double_nothing(
     certificate: Certificate,
 ) -> None:
     sink, chance = MemorySink(), random.Random(4)
@@ -465,7 +463,7 @@ asyncio.run(main())
 """
 
 
-async def test_a_host_that_stands_still_is_noticed_within_five_seconds(
+async def test_frozen_host_is_noticed_in_5_s(
     certificate: Certificate,
 ) -> None:
     host = subprocess.Popen(
@@ -494,7 +492,7 @@ async def test_a_host_that_stands_still_is_noticed_within_five_seconds(
 
 
 @pytest.mark.parametrize(("seconds", "most"), [(3600.0, 12), (0.002, 300)])
-async def test_a_person_whose_frames_must_wait_stays_connected(
+async def test_throttled_member_stays_connected(
     certificate: Certificate, monkeypatch: pytest.MonkeyPatch, seconds: float, most: int
 ) -> None:
     """Without signs of life the participant gives the host up, and with too many the host it."""
@@ -778,7 +776,7 @@ async def ended_transport() -> asyncio.Transport:
     return transport
 
 
-async def test_what_ends_while_it_is_given_up_is_a_connection_lost() -> None:
+async def test_late_end_is_connection_lost() -> None:
     """Anything else would end the client for good, which comes again after a lost connection."""
     late: Any = Late(await ended_transport())
     connection = WebSocketConnection[ClientFrame, ServerFrame](late, encode, decode_server)

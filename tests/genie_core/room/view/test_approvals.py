@@ -9,7 +9,7 @@ def test_no_arguments_are_named() -> None:
     assert plain_arguments({}) == ""
 
 
-def test_short_values_stand_beside_their_aligned_names() -> None:
+def test_short_values_stand_beside_names() -> None:
     assert arguments_content({"a": 1, "long": "text"}).plain == "a     1\nlong  text"
 
 

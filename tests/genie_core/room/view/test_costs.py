@@ -43,7 +43,7 @@ def room() -> Costs:
 
 
 @pytest.mark.parametrize("width", [66, 94])
-def test_the_table_adds_up_by_person_agent_and_kind_of_decision(width: int) -> None:
+def test_table_sums_by_person_and_agent(width: int) -> None:
     lines = cost_table(cost_rows(room()), width).plain.splitlines()
     assert {len(line) for line in lines} <= {width}
     assert "\x1b" not in "".join(lines)
@@ -68,7 +68,7 @@ def test_the_table_adds_up_by_person_agent_and_kind_of_decision(width: int) -> N
     assert cells[9][-1] == "≥$7.78"
 
 
-def test_a_budget_is_told_in_the_units_it_was_set_in() -> None:
+def test_budget_keeps_its_units() -> None:
     assert budget_line(None) == NO_ENGINE
     assert budget_line(Allowance(1.0, tokens=5)) == NO_BUDGET
     both = Allowance(0.42, 2.0, 12_345, 500_000)
@@ -77,7 +77,7 @@ def test_a_budget_is_told_in_the_units_it_was_set_in() -> None:
     )
 
 
-def test_each_agent_stands_below_the_one_that_asked_it() -> None:
+def test_agents_stand_below_their_callers() -> None:
     spent = (
         Spending("coder:1a/helper:2b", "small", 1, 10, 5, seconds=1.0),
         Spending("system", "large", 2, 1000, 234, seconds=3.0, cost=0.0123),

@@ -35,7 +35,7 @@ def answered() -> tuple[FoundedLog, int]:
     return log, said
 
 
-def test_each_entry_names_its_signer_and_the_words_of_the_key() -> None:
+def test_entry_names_signer_and_key_words() -> None:
     log, _said = answered()
     lines = [signed_line(log.state, event) for event in log.events[-3:]]
     assert lines == [
@@ -67,7 +67,7 @@ def test_an_edit_counts_for_its_message() -> None:
     assert signed_lines(log.state, log.state.threads[said]) == [f"the message: {proven('bob')}"]
 
 
-def test_a_room_that_was_not_founded_checks_nothing() -> None:
+def test_unfounded_room_checks_nothing() -> None:
     state = RoomState()
     state.apply(Event(1, 1.0, "", RoomCreated("r1", "Standup")))
     assert signed_by(state, 1, "ann") == NOT_FOUNDED

@@ -106,7 +106,7 @@ def rows(events: list[Event]) -> list[str]:
     ("end", "why"),
     [(suspended, "the room was suspended"), (lost, "ann's program ended during this run")],
 )
-def test_work_that_goes_on_with_an_answer_was_parked_and_not_stopped(end: End, why: str) -> None:
+def test_work_awaiting_answer_reads_parked(end: End, why: str) -> None:
     log, said = interrupted(end, "write_file")
     parked = f"parked with write_file to answer: {why}"
     assert notes(log, log.events) == [f"‖ genie's work for ann was {parked}"]
@@ -126,7 +126,7 @@ def test_what_was_parked_is_no_failure() -> None:
     assert not [row for row in activity_list.rows if row.passes(RowFilter.FAILURES, "ann")]
 
 
-def test_a_state_that_was_read_again_says_the_same() -> None:
+def test_restored_state_reads_same() -> None:
     log, _ = interrupted(suspended, "write_file")
     assert notes(log, known_events(log.state)) == [
         "‖ genie's work for ann was parked with write_file to answer: the room was suspended"
@@ -135,7 +135,7 @@ def test_a_state_that_was_read_again_says_the_same() -> None:
     assert rows(known_events(log.state)) == again
 
 
-def test_what_was_parked_once_still_reads_so_when_it_went_on() -> None:
+def test_resumed_work_still_reads_parked() -> None:
     log, said = interrupted(suspended, "write_file")
     before = notes(log, log.events)
     log.add(ApprovalResolved(said.seq, "call-write_file", "approved"), "ann")
@@ -224,7 +224,7 @@ def test_coming_and_going_by_terminal() -> None:
     assert told(MemberLeft("ann", "asleep"), devices=here) == "ann left: asleep"
 
 
-def test_what_is_said_is_no_announcement_and_names_are_safe() -> None:
+def test_messages_are_silent_names_escaped() -> None:
     assert announcement(Event(1, 0.0, "ann", MessagePosted("1", "hi")), {}) is None
     assert told(MemberModerated("ban", "b\nb{name}"), by="\x1b") == "␛ banned b␤b{name}"
     assert told(MemberModerated("ban", "eve", asked_by="\x1b[2Jb")) == "␛[2Jb banned eve"
@@ -285,7 +285,7 @@ def test_it_says_if_nothing_was_decided() -> None:
     assert why_silent(thread(log, stopped)) == STOPPED
 
 
-def test_of_what_was_recovered_no_decision_is_made_up() -> None:
+def test_recovered_message_has_no_decision() -> None:
     log = RoomLog()
     early = Event(7, 1.0, "cleo", MessagePosted("c-1", "early", handler="cleo"))
     recovered = log.add(RecoveredEvent(early), "bob")
@@ -294,7 +294,7 @@ def test_of_what_was_recovered_no_decision_is_made_up() -> None:
     assert why_silent(thread(log, recovered)) == RECOVERED.format("bob")
 
 
-def test_it_says_why_no_answer_came_of_what_was_acted_on() -> None:
+def test_missing_answer_names_reason() -> None:
     log = RoomLog()
     lost, stopped = (log.say("ann", text, handler="ann") for text in ("one", "two"))
     for said, end in (
@@ -324,7 +324,7 @@ def test_a_message_is_whole_with_what_it_brought() -> None:
     assert message_title(thread).startswith("b␤ob, ")
 
 
-def test_a_message_is_shown_as_its_author_left_it() -> None:
+def test_message_reads_as_author_left() -> None:
     said = MessagePosted("1", "the secret", files=(FileRef("d", "a.pdf", 7),), quotes=(QUOTE,))
     thread = MessageThread(1, 1_790_000_000.0, "bob", said, Phase.ANSWERED)
     thread.edit = MessageEdited(1, "the\x1b new")
@@ -335,7 +335,7 @@ def test_a_message_is_shown_as_its_author_left_it() -> None:
     assert message_text(thread) == f"[{DELETED}]\n\ngenie answered:\nseen\n"
 
 
-def test_a_call_is_whole_or_says_whose_the_rest_is() -> None:
+def test_call_is_whole_or_names_owner() -> None:
     call = ToolApproval("p", 1, "ann", "genie", "rm", {"path": "x"}, "", 2, 0.0)
     view = CardView(call, "bob", "tidy up", 1, 1)
     for part in ("bob", "tidy up", "rm", "path:\nx", "this machine"):
@@ -344,7 +344,7 @@ def test_a_call_is_whole_or_says_whose_the_rest_is() -> None:
     assert WITHHELD in call_text(view)
 
 
-def test_going_over_the_budget_is_no_tool_that_may_do_anything() -> None:
+def test_exceeding_budget_shows_no_risk() -> None:
     call = ToolApproval("p", 1, "ann", "genie", EXCEED_BUDGET, {"limit": "1 token"}, "", 2, 0.0)
     call.risk, call.because = "unknown", "the budget of this session is used up"
     view = CardView(call, "bob", "tidy up", 1, 1)
@@ -368,7 +368,7 @@ def test_only_code() -> None:
     assert list(blocks("```\na\n\nb\n```")) == [Code("a\n\nb", "")]
 
 
-def test_a_block_of_code_may_hold_the_start_of_another() -> None:
+def test_code_block_may_hold_fence() -> None:
     assert list(blocks("```a\n```b\nx\n```\ny")) == [Code("```b\nx", "a"), "y"]
     assert list(blocks("```\n```")) == [Code("", "")]
     assert list(blocks("```\nx\n```\n```\ny\n```\n")) == [Code("x", ""), Code("y", "")]

@@ -41,7 +41,7 @@ def room() -> RoomLog:
     return log
 
 
-def test_they_stand_with_their_message_in_order_and_in_full() -> None:
+def test_annotations_follow_their_message() -> None:
     found = notes(room())
     assert list(found) == [2]
     decided, asked, settled = found[2]
@@ -72,7 +72,7 @@ def test_those_that_were_recovered_say_from_whom() -> None:
     assert ("recovered", "from cleo's copy") in note.fields
 
 
-def test_what_tools_are_called_with_can_be_left_out() -> None:
+def test_tool_arguments_can_be_left_out() -> None:
     _decided, asked, settled = notes(room(), Choices(arguments=False))[2]
     assert asked.line.text == "genie asks for rm"
     assert "/tmp" not in str((asked, settled))

@@ -20,7 +20,7 @@ def contents(saved: SavedSession) -> tuple[dict[str, bytes], list[str]]:
         return {name: archive.read(name) for name in archive.namelist()}, notes
 
 
-def test_the_lines_and_the_files_are_in_it_and_nothing_else(tmp_path: Path) -> None:
+def test_bundle_has_only_lines_and_files(tmp_path: Path) -> None:
     saved, lines = saved_room(tmp_path), io.BytesIO()
     write_lines(saved, lines)
     found, notes = contents(saved)
@@ -29,7 +29,7 @@ def test_the_lines_and_the_files_are_in_it_and_nothing_else(tmp_path: Path) -> N
     assert not any(secret in data for secret in SECRETS for data in found.values())
 
 
-def test_what_no_message_names_stays_and_what_is_missing_is_told(tmp_path: Path) -> None:
+def test_unnamed_and_missing_files_stay_out(tmp_path: Path) -> None:
     saved = saved_room(tmp_path)
     (stray := tmp_path / "stray").write_bytes(b"attached, and never sent")
     blobs = BlobStore(saved.folder / BLOBS_NAME)

@@ -120,7 +120,7 @@ def named(tmp_path: Path) -> SavedSession:
     return saved
 
 
-def test_names_are_replaced_consistently_wherever_they_stand(named: SavedSession) -> None:
+def test_names_are_replaced_consistently(named: SavedSession) -> None:
     for text in written(named, Choices(pseudonyms=True)):
         shown = re.sub(r"<style>.*?</style>|<[^>]*>", " ", text, flags=re.DOTALL)
         for name in NAMES:

@@ -249,9 +249,7 @@ def is_allowed(tag: str, name: str, value: str) -> bool:
 
 @settings(max_examples=150)
 @given(text=HOSTILE)
-def test_no_text_makes_any_tag_or_attribute_but_those_of_markdown(
-    tmp_path_factory: pytest.TempPathFactory, text: str
-) -> None:
+def test_text_makes_only_markdown_tags(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     harmless = page(tmp_path_factory.mktemp("plain"), "x")
     hostile = page(tmp_path_factory.mktemp("hostile"), text)
     assert hostile.others == []
@@ -260,7 +258,7 @@ def test_no_text_makes_any_tag_or_attribute_but_those_of_markdown(
     assert [each for each in made if not is_allowed(each[0], each[1], each[2] or "")] == []
 
 
-def test_what_is_escaped_is_read_as_it_was_written(tmp_path: Path) -> None:
+def test_escaped_text_reads_as_written(tmp_path: Path) -> None:
     text = "<b>\"bold\"</b> & 'more' &amp; &#x41; ]]>"
     found = page(tmp_path, text)
     assert found.text.count(text) > 25
@@ -285,7 +283,7 @@ def test_the_page_may_load_and_run_nothing(tmp_path: Path) -> None:
     assert "@import" not in text
 
 
-def test_decisions_and_approvals_are_folded_below_their_message(tmp_path: Path) -> None:
+def test_steps_are_folded_below_message(tmp_path: Path) -> None:
     text = "".join(html(saved_room(tmp_path)))
     message = text[text.index('id="m4"') : text.index("</article>", text.index('id="m4"'))]
     assert message.count("<details>") == 3
@@ -295,7 +293,7 @@ def test_decisions_and_approvals_are_folded_below_their_message(tmp_path: Path) 
     assert "does not know events like &#x27;danced&#x27;" in text
 
 
-def test_pictures_are_shown_and_other_files_can_be_taken(tmp_path: Path) -> None:
+def test_pictures_show_and_files_download(tmp_path: Path) -> None:
     addresses = {
         "a.png": "data:image/png;base64,AAAA",
         "b.bin": "data:application/octet-stream;base64,AA",
@@ -326,7 +324,7 @@ def said(base: Path, *texts: str) -> str:
     return "".join(html(saved))
 
 
-def test_markdown_of_messages_and_answers_is_shown_as_meant(tmp_path: Path) -> None:
+def test_markdown_is_rendered(tmp_path: Path) -> None:
     text = said(tmp_path, "## Options\n\n| a | b |\n|--:|---|\n| 1 | *2* |\n\n- https://a.b/c")
     assert text.count("<h5>Options</h5>") == 2
     assert text.count('<th class="right">a</th>') == 2
@@ -336,13 +334,13 @@ def test_markdown_of_messages_and_answers_is_shown_as_meant(tmp_path: Path) -> N
     assert "## " not in text
 
 
-def test_a_person_breaks_lines_where_they_mean_to(tmp_path: Path) -> None:
+def test_line_breaks_of_person_are_kept(tmp_path: Path) -> None:
     text = said(tmp_path, "one\ntwo")
     assert text.count("<p>one<br>\ntwo</p>") == 1
     assert text.count("<p>one\ntwo</p>") == 1
 
 
-def test_code_is_highlighted_and_is_what_was_written(tmp_path: Path) -> None:
+def test_code_is_highlighted_unchanged(tmp_path: Path) -> None:
     text = said(tmp_path, "see\n```python\ndef f():  # <b>\n    return 1\n```\nthere")
     assert text.count('<span class="language">python</span>') == 2
     assert text.count('<span class="k">def</span> <span class="f">f</span>') == 2
@@ -363,14 +361,14 @@ def test_a_link_without_words_shows_its_address(tmp_path: Path) -> None:
     assert text.count('rel="noopener noreferrer">https://a.b</a>') == 2
 
 
-def test_a_text_that_is_nested_too_deep_is_shown_as_typed(tmp_path: Path) -> None:
+def test_too_deep_text_is_shown_as_typed(tmp_path: Path) -> None:
     text = Page(said(tmp_path, ">" * 40 + " not lost", "*" * 60 + "a" + "*" * 60)).text
     assert text.count(">" * 40 + " not lost") == 2
     assert text.count("*" * 60 + "a") == 2
 
 
 @given(st.text(alphabet="ab -+=#1.)>&!'\"\t?(\u2003", min_size=1, max_size=8))
-def test_a_plain_line_is_what_the_parser_makes_of_it(text: str) -> None:
+def test_plain_line_equals_parsed_line(text: str) -> None:
     known = parser(breaks=True)
     page = known.renderer.render(known.parse(text), known.options, {})
     if is_plain(text):
@@ -398,7 +396,7 @@ def test_a_reply_names_and_links_what_it_answers(tmp_path: Path) -> None:
     assert "**bob** in reply to ann " in "".join(markdown(saved))
 
 
-def test_everything_has_an_address_and_answers_lead_to_their_question(tmp_path: Path) -> None:
+def test_entries_have_anchors_and_links(tmp_path: Path) -> None:
     text = said(tmp_path, "one", "two")
     found = Page(text)
     anchors = {value for _tag, name, value in found.attributes if name == "id"}
@@ -408,7 +406,7 @@ def test_everything_has_an_address_and_answers_lead_to_their_question(tmp_path: 
     assert ' → <a href="#m2">ann</a>' in text[text.index('id="m4"') : text.index('id="m5"')]
 
 
-def test_what_was_allowed_or_asked_for_stands_out(tmp_path: Path) -> None:
+def test_grants_and_requests_stand_out(tmp_path: Path) -> None:
     text = "".join(html(saved_room(tmp_path)))
     assert '<span class="mark good">✓</span>' in text
     assert '<span class="mark asks">▲</span>' in text

@@ -79,7 +79,7 @@ def test_what_is_exported_comes_back_the_same(here: Path, there: Path, kind: str
     assert replace(mine, metadata=theirs.metadata) == theirs  # also when they were last active
 
 
-def test_a_room_that_was_renamed_comes_back_under_its_title(here: Path, there: Path) -> None:
+def test_renamed_room_keeps_its_title(here: Path, there: Path) -> None:
     saved = saved_room(here)
     saved.rename("What we said")
     assert taken_in(there, lines_of(saved)).saved.metadata == as_imported(saved)
@@ -113,14 +113,14 @@ def test_a_room_that_is_there_is_not_touched(here: Path) -> None:
     assert all(SavedSession.load(here / id_).metadata.id == id_ for id_ in ids)
 
 
-def test_a_second_copy_of_what_was_joined_stands_beside_the_first(here: Path) -> None:
+def test_second_copy_stands_beside_first(here: Path) -> None:
     saved = saved_room(here, kind="joined", name="bob")
     fresh = taken_in(here, lines_of(saved), as_copy=True).saved
     assert fresh.id == f"{saved.id}~1"
     assert fresh.metadata == as_imported(saved)
 
 
-def test_damage_from_before_the_export_is_told_and_kept(here: Path, there: Path) -> None:
+def test_earlier_damage_is_kept_and_noted(here: Path, there: Path) -> None:
     saved = saved_room(here)
     lines = log_bytes().splitlines(keepends=True)
     lines[4] = b"\xff\x00 junk\r\n"
@@ -182,7 +182,7 @@ def test_no_id_leads_out_of_the_folder(here: Path, there: Path, id_: str, kind: 
     assert not fresh.id.startswith((".", "-", "~"))
 
 
-def test_record_of_another_room_than_its_log_is_refused(tmp_path: Path) -> None:
+def test_record_of_other_room_is_refused(tmp_path: Path) -> None:
     log = founded("bob")
     made = Catalog(tmp_path / "here").create("Team", 1.0, host="ann", name="ann")
     made.log_path.write_bytes(b"".join(map(encode_line, log.events)))
@@ -197,7 +197,7 @@ def test_record_of_another_room_than_its_log_is_refused(tmp_path: Path) -> None:
     assert names_in(tmp_path / "other") == []
 
 
-def test_no_record_brings_settings_of_another_machine(here: Path, there: Path) -> None:
+def test_foreign_settings_are_dropped(here: Path, there: Path) -> None:
     data = with_header(
         lines_of(saved_room(here)),
         workspace="/",
@@ -223,7 +223,7 @@ def test_a_log_that_is_nearly_all_gap_is_refused(here: Path, there: Path) -> Non
     assert names_in(there) == []
 
 
-def test_a_log_that_is_nearly_all_damage_is_refused(here: Path, there: Path) -> None:
+def test_mostly_damaged_log_is_refused(here: Path, there: Path) -> None:
     saved = saved_room(here)
     saved.log_path.write_bytes(log_bytes() + b"\n" * 3_000)
     with pytest.raises(NotImportable, match="most of its log is damaged"):
@@ -279,9 +279,7 @@ def packed(*entries: tuple[str, bytes], mode: int = 0, name: str = "") -> bytes:
         "C:\\escaped",
     ],
 )
-def test_an_archive_with_anything_else_in_it_is_refused(
-    here: Path, there: Path, stray: str
-) -> None:
+def test_archive_with_stray_is_refused(here: Path, there: Path, stray: str) -> None:
     data = packed(("session.jsonl", lines_of(saved_room(here))), (stray, FILE))
     with pytest.raises(NotImportable, match="no exported session has a file"):
         taken_in(there, data)
@@ -289,7 +287,7 @@ def test_an_archive_with_anything_else_in_it_is_refused(
     assert sorted(path.name for path in there.parent.iterdir()) == ["here", "there"]
 
 
-def test_an_archive_that_was_packed_anew_is_taken(here: Path, there: Path) -> None:
+def test_repacked_archive_is_accepted(here: Path, there: Path) -> None:
     lines = lines_of(saved_room(here))
     data = packed(
         (f"{BLOBS_NAME}/", b""), (f"{BLOBS_NAME}/{DIGEST}", FILE), ("session.jsonl", lines)
@@ -310,7 +308,7 @@ def test_an_archive_that_was_packed_anew_is_taken(here: Path, there: Path) -> No
         ([("session.jsonl", b"PK")], "no session"),
     ],
 )
-def test_an_archive_that_no_export_makes_is_refused(
+def test_impossible_archive_is_refused(
     here: Path, there: Path, entries: list[tuple[str, bytes | None]], why: str
 ) -> None:
     lines = lines_of(saved_room(here))
@@ -341,7 +339,7 @@ def test_an_archive_that_swells_is_refused(here: Path, there: Path) -> None:
         assert names_in(there) == []
 
 
-def test_an_archive_that_claims_to_unpack_to_far_more_than_it_is_is_refused(
+def test_oversized_unpacking_is_refused(
     here: Path, there: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("genie_core.sessions.export.parcel.SLACK", 1_000_000)
@@ -354,7 +352,7 @@ def test_an_archive_that_claims_to_unpack_to_far_more_than_it_is_is_refused(
     assert names_in(there) == []
 
 
-def test_an_archive_that_was_not_copied_to_its_end_is_told_as_such(here: Path, there: Path) -> None:
+def test_truncated_archive_is_named(here: Path, there: Path) -> None:
     data = packed(("session.jsonl", lines_of(saved_room(here))))
     with pytest.raises(NotImportable, match="damaged: its end is missing"):
         taken_in(there, data[: len(data) // 2])
@@ -370,7 +368,7 @@ def test_an_archive_that_was_not_copied_to_its_end_is_told_as_such(here: Path, t
         ),  # a name that is told to be UTF-8, and is not
     ],
 )
-def test_an_archive_that_contradicts_itself_is_refused(
+def test_contradictory_archive_is_refused(
     here: Path, there: Path, change: Callable[[bytes], bytes]
 ) -> None:
     data = packed(("session.jsonl", lines_of(saved_room(here))))
@@ -380,7 +378,7 @@ def test_an_archive_that_contradicts_itself_is_refused(
     assert names_in(there) == []
 
 
-def test_what_a_killed_import_left_goes_with_a_later_one(here: Path, there: Path) -> None:
+def test_next_import_sweeps_killed_one(here: Path, there: Path) -> None:
     with staged(there) as under_way:
         (under_way.parent.with_name(".importing-killed") / "room").mkdir(parents=True)
         assert Catalog(there).all() == []
@@ -388,9 +386,7 @@ def test_what_a_killed_import_left_goes_with_a_later_one(here: Path, there: Path
         assert names_in(there) == [under_way.parent.name, ID]
 
 
-def test_what_the_disk_has_no_place_for_is_not_begun(
-    here: Path, there: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_import_needs_free_space(here: Path, there: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = bundle_of(saved_room(here))
     monkeypatch.setattr("shutil.disk_usage", lambda _path: type("Usage", (), {"free": 100})())
     with pytest.raises(DiskFailure, match="free some space"):
@@ -400,7 +396,7 @@ def test_what_the_disk_has_no_place_for_is_not_begun(
 
 @settings(max_examples=60)
 @given(data=st.data())
-def test_any_damage_is_noticed_and_leaves_nothing_behind(
+def test_any_damage_leaves_nothing_behind(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     base = tmp_path_factory.mktemp("damage")

@@ -29,7 +29,7 @@ def test_the_log_follows_a_header_as_it_is(tmp_path: Path) -> None:
     assert (label["seq"], label["label"]) == (9, "wrong")
 
 
-def test_what_belongs_to_this_machine_or_to_nobody_else_stays(tmp_path: Path) -> None:
+def test_machine_settings_are_not_exported(tmp_path: Path) -> None:
     data = exported(
         tmp_path,
         workspace="/home/ann/work",

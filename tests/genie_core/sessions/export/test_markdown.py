@@ -77,7 +77,7 @@ def test_pictures_are_shown_below_their_names(tmp_path: Path) -> None:
     assert '<a href="x-files/5">c.svg' in page
 
 
-def test_what_could_not_be_read_is_told_at_the_top(tmp_path: Path) -> None:
+def test_unreadable_lines_are_listed_first(tmp_path: Path) -> None:
     saved = saved_room(tmp_path)
     with saved.log_path.open("ab") as log:
         log.write(b"junk\n")

@@ -36,9 +36,7 @@ def links(text: str) -> set[str]:
     }
 
 
-def test_each_page_has_so_many_messages_and_the_index_leads_to_all(
-    long: SavedSession, tmp_path: Path
-) -> None:
+def test_pages_are_bounded_and_indexed(long: SavedSession, tmp_path: Path) -> None:
     path = tmp_path / "out" / "a room.html"
     assert write_export(long, path) == []
     pages = sorted((tmp_path / "out" / "a room-pages").iterdir())
@@ -54,9 +52,7 @@ def test_each_page_has_so_many_messages_and_the_index_leads_to_all(
     assert stat.S_IMODE(pages[0].stat().st_mode) == stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_pages_lead_to_one_another_and_to_what_is_answered(
-    long: SavedSession, tmp_path: Path
-) -> None:
+def test_pages_link_each_other_and_replies(long: SavedSession, tmp_path: Path) -> None:
     write_export(long, tmp_path / "out" / "room.html")
     first, second, third = (
         (tmp_path / "out" / "room-pages" / f"{n}.html").read_text() for n in (1, 2, 3)
@@ -72,7 +68,7 @@ def test_pages_lead_to_one_another_and_to_what_is_answered(
             assert not anchor or f'id="{anchor}"' in target
 
 
-def test_nothing_is_replaced_unasked_and_the_index_comes_last(
+def test_pages_need_force_and_index_is_last(
     long: SavedSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "out" / "room.html"

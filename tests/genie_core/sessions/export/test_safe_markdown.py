@@ -88,9 +88,7 @@ def read(page: str) -> str:
 @given(raw=MARKUP, breaks=st.booleans())
 @example(raw="*a***b**", breaks=True)
 @example(raw="`\n\n<script>", breaks=False)
-def test_what_is_written_reads_the_same_and_has_no_html(
-    renderer: MarkdownIt, raw: str, breaks: bool
-) -> None:
+def test_text_reads_same_without_html(renderer: MarkdownIt, raw: str, breaks: bool) -> None:
     text = visible(raw)
     page = renderer.render(safe_markdown(text, breaks=breaks))
     assert set(re.findall(r"<(\w+)", page)) <= KEPT

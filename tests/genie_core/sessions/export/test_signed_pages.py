@@ -64,7 +64,7 @@ def proofs(page: str) -> list[dict[str, str]]:
     ]
 
 
-def test_a_reader_can_check_each_entry_with_what_the_page_has(room: SavedSession) -> None:
+def test_reader_can_check_each_entry(room: SavedSession) -> None:
     page = "".join(html(room))
     found = proofs(page)
     assert [each["by"] for each in found].count("bob") == 4
@@ -79,7 +79,7 @@ def test_a_reader_can_check_each_entry_with_what_the_page_has(room: SavedSession
         assert hidden not in texts
 
 
-def test_the_page_runs_its_own_script_and_no_other(room: SavedSession) -> None:
+def test_page_runs_only_own_script(room: SavedSession) -> None:
     page = "".join(html(room))
     (script,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
     digest = base64.b64encode(sha256(script.encode()).digest()).decode()
@@ -102,9 +102,7 @@ def test_keys_are_shown_in_words(room: SavedSession) -> None:
     "choices",
     [Choices(pseudonyms=True), Choices(arguments=False), Choices(redactions=(re.compile("yes"),))],
 )
-def test_a_page_that_hides_something_has_no_signatures_and_says_so(
-    room: SavedSession, choices: Choices
-) -> None:
+def test_redacted_page_has_no_signatures(room: SavedSession, choices: Choices) -> None:
     page = "".join(html(room, choices=choices))
     assert "<script" not in page
     assert "script-src" not in page
@@ -113,7 +111,7 @@ def test_a_page_that_hides_something_has_no_signatures_and_says_so(
         assert not any(key in page or words(key) in page for key in log.state().keys.values())
 
 
-def test_a_room_that_was_not_founded_has_no_button(tmp_path: Path) -> None:
+def test_unfounded_room_has_no_button(tmp_path: Path) -> None:
     unfounded = saved_room(tmp_path)
     joined = Event(1, BORN, "ann", MemberJoined("host", key=identity("ann").key))
     said = Event(2, BORN, "ann", MessagePosted("m", "hello", signature=b"s" * 64))
@@ -124,7 +122,7 @@ def test_a_room_that_was_not_founded_has_no_button(tmp_path: Path) -> None:
     assert "<script" not in page
 
 
-def test_a_part_keeps_the_signatures_of_its_entries(room: SavedSession) -> None:
+def test_excerpt_keeps_its_signatures(room: SavedSession) -> None:
     page = "".join(html(room, choices=Choices(messages_only=True)))
     assert len(proofs(page)) == 5
 
@@ -177,7 +175,7 @@ def test_a_browser_notices_a_changed_proof(
     assert "8 entries are signed, 2 not proven" in shown
 
 
-def test_page_has_no_signature_of_a_repeated_entry(tmp_path: Path) -> None:
+def test_repeated_entry_has_no_signature(tmp_path: Path) -> None:
     log = talk()
     before = len(proofs("".join(html(saved(tmp_path / "one", log.events)))))
     log.take(replace(log.events[4], seq=log.state.head + 1, parent=log.state.link))

@@ -62,7 +62,7 @@ def test_decisions_say_whose_agent_and_why() -> None:
     assert last(TAKEN_UP) == "● genie answers bob: what is 17*23?"
 
 
-def test_approvals_say_what_was_asked_for_and_what_became_of_it() -> None:
+def test_approvals_name_their_outcome() -> None:
     assert last(TAKEN_UP, ASKED) == "▲ genie › search asks for rm: path notes.txt, force true"
     settled = [
         (ApprovalResolved(2, "a1", "approved"), "✓ allowed rm by ann"),
@@ -79,7 +79,7 @@ def test_approvals_say_what_was_asked_for_and_what_became_of_it() -> None:
         assert last(TAKEN_UP, ASKED, ("ann", body)) == text
 
 
-def test_a_call_tells_what_was_given_and_nothing_else() -> None:
+def test_call_lists_only_given_arguments() -> None:
     given = {"path": "a b", "content": "", "seconds": None, "shell": False, "more": ["ä", 1]}
     asked = ("ann", ApprovalRequested(2, "a1", "system", "write", given))
     assert last(TAKEN_UP, asked).endswith('write: path a b, content "", shell false, more ["ä", 1]')
@@ -113,7 +113,7 @@ def test_ends_say_how() -> None:
         ),
     ],
 )
-def test_a_part_of_an_answer_is_told_with_its_end(end: AnyBody, line: str) -> None:
+def test_partial_answer_comes_with_its_end(end: AnyBody, line: str) -> None:
     log = RoomLog()
     log.add(RoomCreated("r", "Room"))
     log.ask("ann", "tell")
@@ -124,7 +124,7 @@ def test_a_part_of_an_answer_is_told_with_its_end(end: AnyBody, line: str) -> No
     assert "\n".join(text for _, text in lines(log.events)).endswith(f"[{line[2:]}]")
 
 
-def test_people_are_seen_to_come_and_go_and_to_host() -> None:
+def test_arrivals_and_host_changes_show() -> None:
     log = RoomLog()
     log.add(RoomCreated("r1", "Standup"))
     log.add(HostStarted("ann"))
@@ -141,7 +141,7 @@ def test_people_are_seen_to_come_and_go_and_to_host() -> None:
     ]
 
 
-def test_what_an_earlier_host_knew_is_told_with_who_vouches_for_it() -> None:
+def test_recovered_entries_name_member() -> None:
     log = RoomLog()
     log.add(RoomCreated("r1", "Standup"))
     said = Event(7, START - 50, "bob", MessagePosted("b1", "before", handler="bob"))
@@ -165,7 +165,7 @@ def test_what_is_not_understood_is_shown_as_such() -> None:
     )
 
 
-def test_an_event_that_contradicts_those_before_is_named_and_the_rest_goes_on() -> None:
+def test_contradicting_event_is_left_out() -> None:
     events = [
         Event(1, START, "", RoomCreated("r1", "Standup")),
         Event(2, START, "ann", AnswerPosted(99, "to nothing")),
@@ -176,7 +176,7 @@ def test_an_event_that_contradicts_those_before_is_named_and_the_rest_goes_on() 
     assert isinstance(passages[2].original.body, MessagePosted)
 
 
-def test_it_can_begin_late_with_and_without_what_went_before() -> None:
+def test_story_can_begin_late() -> None:
     log = RoomLog()
     log.add(RoomCreated("r1", "Standup"))
     log.say("ann", "what is 17*23?", handler="ann")
@@ -204,7 +204,7 @@ def test_old_messages_are_forgotten_on_the_way() -> None:
     assert answer.thread is None
 
 
-def test_an_agent_that_is_a_member_is_marked_as_one() -> None:
+def test_agent_member_is_marked() -> None:
     log = RoomLog()
     log.add(RoomCreated("r1", "Standup"))
     log.add(MemberJoined("guest", kind="agent"), "bot")

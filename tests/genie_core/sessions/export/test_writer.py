@@ -57,7 +57,7 @@ def names_in(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_every_form_is_written_for_its_owner_alone(
+def test_each_format_is_private_to_owner(
     saved: SavedSession, folder: Path, form: AnyFormat
 ) -> None:
     path = folder / default_name(saved.id, form, attachments=False)
@@ -106,9 +106,7 @@ def test_a_device_is_written_to_as_it_is(saved: SavedSession) -> None:
     assert not Path(os.devnull).is_file()
 
 
-def test_json_lines_with_files_are_an_archive_that_can_be_imported(
-    saved: SavedSession, folder: Path
-) -> None:
+def test_lines_with_files_can_be_imported(saved: SavedSession, folder: Path) -> None:
     path = folder / "room.zip"
     assert write_export(saved, path, ExportFormat.LINES, attachments=True) == []
     with path.open("rb") as source:
@@ -155,9 +153,7 @@ def test_no_name_of_a_file_leads_elsewhere(saved: SavedSession, folder: Path) ->
     assert not any(set(address) & set(" ()") for address in addresses)
 
 
-def test_a_page_shows_pictures_and_offers_everything_else(
-    saved: SavedSession, folder: Path
-) -> None:
+def test_page_shows_pictures_links_others(saved: SavedSession, folder: Path) -> None:
     """A drawing can hold a script, so it is nothing to be shown."""
     with_files(saved, DRAWING, PICTURE)
     write_export(saved, folder / "room.html", ExportFormat.HTML, attachments=True)
@@ -187,9 +183,7 @@ def test_a_recording_holds_no_files(saved: SavedSession, folder: Path, form: Any
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_what_is_printed_is_what_would_be_written(
-    saved: SavedSession, folder: Path, form: AnyFormat
-) -> None:
+def test_printing_equals_writing(saved: SavedSession, folder: Path, form: AnyFormat) -> None:
     write_export(saved, folder / "room", form)
     out = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     print_out(saved, form, out)
@@ -206,7 +200,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_terminal_gets_nothing_that_is_copied_as_it_is(saved: SavedSession) -> None:
+def test_terminal_gets_no_raw_lines(saved: SavedSession) -> None:
     terminal = Terminal()
     for attachments in (False, True):
         with pytest.raises(NotExported, match="a terminal may obey"):
@@ -216,7 +210,7 @@ def test_a_terminal_gets_nothing_that_is_copied_as_it_is(saved: SavedSession) ->
     assert terminal.getvalue()
 
 
-def test_markdown_that_is_printed_has_nothing_beside_it(saved: SavedSession) -> None:
+def test_printed_markdown_takes_no_files(saved: SavedSession) -> None:
     with pytest.raises(NotExported, match="name a file"):
         print_out(saved, ExportFormat.MARKDOWN, io.StringIO(), attachments=True)
 
@@ -227,9 +221,7 @@ def recorded(tmp_path: Path) -> Recorded:
 
 
 @pytest.mark.parametrize("ending", ["md", "html", "jsonl", "zip", "cast", "svg"])
-def test_the_name_of_a_file_says_how_a_session_is_written(
-    recorded: Recorded, tmp_path: Path, ending: str
-) -> None:
+def test_file_name_decides_format(recorded: Recorded, tmp_path: Path, ending: str) -> None:
     saved = recorded.said("Garden", "hi there")
     wanted = tmp_path / f"out.{ending}"
     write_export(saved, wanted)
@@ -238,7 +230,7 @@ def test_the_name_of_a_file_says_how_a_session_is_written(
         write_export(saved, wanted)
 
 
-def test_attached_files_come_along_if_that_is_wanted(recorded: Recorded, tmp_path: Path) -> None:
+def test_attached_files_come_if_wanted(recorded: Recorded, tmp_path: Path) -> None:
     content = b"plant apples"
     here = FileRef(sha256(content).hexdigest(), "notes.txt", len(content), "text/plain")
     away = FileRef("0" * 64, "gone.txt", 9, "text/plain")

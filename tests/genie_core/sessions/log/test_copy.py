@@ -17,7 +17,7 @@ def event(seq: int) -> Event:
     return Event(seq, float(seq), "ann", MessagePosted(str(seq), f"message {seq}"))
 
 
-async def test_events_from_before_the_file_was_known_are_written_too(tmp_path: Path) -> None:
+async def test_events_before_attach_are_written(tmp_path: Path) -> None:
     reports: list[str] = []
     copy = LogCopy(reports.append)
     copy.keep(event(1))
@@ -29,7 +29,7 @@ async def test_events_from_before_the_file_was_known_are_written_too(tmp_path: P
     assert reports == []
 
 
-async def test_what_the_file_has_already_is_passed_over(tmp_path: Path) -> None:
+async def test_events_in_file_are_skipped(tmp_path: Path) -> None:
     for last in (2, 4):
         copy = LogCopy(lambda _: None)
         log, *_ = EventLog.open(tmp_path / "events.jsonl")
@@ -42,7 +42,7 @@ async def test_what_the_file_has_already_is_passed_over(tmp_path: Path) -> None:
     ]
 
 
-async def test_a_disk_that_fails_is_reported_once_and_keeps_nobody_waiting(
+async def test_failing_disk_is_reported_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def full(_self: EventLog, _events: Sequence[Event]) -> None:
@@ -61,7 +61,7 @@ async def test_a_disk_that_fails_is_reported_once_and_keeps_nobody_waiting(
     assert "No space left on device" in reports[0]
 
 
-async def test_a_copy_of_another_history_is_not_mixed_with_the_hosts(tmp_path: Path) -> None:
+async def test_diverged_copy_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     with EventLog.open(path).log as log:
         await log.append([event(1), Event(2, 99.0, "bob", MessagePosted("x", "only here"))])
@@ -93,7 +93,7 @@ async def test_it_says_when_there_is_space_for_more(tmp_path: Path) -> None:
     assert read_lines((tmp_path / "events.jsonl").read_bytes()).head == MOST_WAITING + 1
 
 
-async def test_nobody_waits_for_space_in_a_copy_that_is_closed() -> None:
+async def test_closing_ends_wait_for_space() -> None:
     copy = LogCopy(lambda _: None)
     for seq in range(1, MOST_WAITING + 2):
         copy.keep(event(seq))
@@ -110,9 +110,7 @@ async def test_a_copy_without_a_file_closes_at_once() -> None:
     await copy.aclose()
 
 
-async def test_the_file_is_closed_where_nobody_has_to_wait_for_the_disk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_file_is_closed_off_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     closed_in: list[int] = []
     close = EventLog.close
 

@@ -53,7 +53,7 @@ def test_what_was_written_is_read() -> None:
     assert content.intact == len(WHOLE)
 
 
-def test_each_line_is_plain_json_with_its_checksum_last() -> None:
+def test_line_is_json_with_checksum_last() -> None:
     for line, event in zip(LINES, EVENTS, strict=True):
         value = json.loads(line)
         assert list(value) == ["seq", "at", "by", "body", "crc"]
@@ -75,7 +75,7 @@ def test_cut_off_anywhere_all_whole_lines_remain() -> None:
 
 
 @pytest.mark.parametrize("tail", [b"\0" * 300, b"\0" * 300 + b"\n", b"garbage", b'{"seq":7'])
-def test_an_end_that_never_reached_the_disk_is_cut_off(tail: bytes) -> None:
+def test_unfinished_end_is_cut_off(tail: bytes) -> None:
     content = read_lines(WHOLE + tail)
     assert content.events == EVENTS
     assert content.intact == len(WHOLE)
@@ -84,7 +84,7 @@ def test_an_end_that_never_reached_the_disk_is_cut_off(tail: bytes) -> None:
 
 
 @pytest.mark.parametrize("bad", range(len(LINES)))
-def test_a_damaged_line_is_named_and_the_rest_stays_readable(bad: int) -> None:
+def test_damaged_line_is_named_rest_is_read(bad: int) -> None:
     damaged = bytearray(LINES[bad])
     damaged[len(damaged) // 2] ^= 1
     content = read_lines(b"".join([*LINES[:bad], bytes(damaged), *LINES[bad + 1 :]]))
@@ -103,13 +103,13 @@ def test_a_damaged_line_is_named_and_the_rest_stays_readable(bad: int) -> None:
     assert folded.unreadable == {bad + 1}
 
 
-def test_lines_that_are_missing_altogether_leave_placeholders() -> None:
+def test_missing_lines_leave_placeholders() -> None:
     content = read_lines(b"".join([*LINES[:1], *LINES[4:]]))
     assert [type(event.body) for event in content.events[1:4]] == [UnreadableEvent] * 3
     assert content.told() == ["events 2 to 4 before line 2 can't be read"]
 
 
-def test_a_newline_that_was_damaged_costs_both_lines_and_no_more() -> None:
+def test_damaged_newline_costs_two_lines() -> None:
     joined = LINES[1][:-1] + b"x" + LINES[2]
     content = read_lines(b"".join([LINES[0], joined, *LINES[3:]]))
     assert [isinstance(event.body, UnreadableEvent) for event in content.events] == [
@@ -122,7 +122,7 @@ def test_a_newline_that_was_damaged_costs_both_lines_and_no_more() -> None:
     ]
 
 
-def test_events_of_an_unknown_kind_are_kept_as_placeholders() -> None:
+def test_unknown_kinds_become_placeholders() -> None:
     later = checked(b'{"seq":7,"at":106.0,"by":"hana","body":{"type":"waved","hand":"left"}}')
     content = read_lines(WHOLE + later)
     assert content.told() == []
@@ -178,7 +178,7 @@ def test_what_no_room_records_counts_as_damage(body: str) -> None:
     assert content.events[-1].body == UnreadableEvent("line 7 of the log is damaged")
 
 
-def test_of_a_line_without_an_end_no_more_is_kept_than_any_event_takes() -> None:
+def test_endless_line_costs_bounded_memory() -> None:
     piece, pieces = b"x" * (LINE_BYTES // 4), 9
     later = encode_line(Event(8, 106.0, "hana", MessagePosted("m2", "still here")))
     scan = LogScan()
@@ -193,7 +193,7 @@ def test_of_a_line_without_an_end_no_more_is_kept_than_any_event_takes() -> None
     assert (torn.intact, len(torn.damages.told())) == (len(WHOLE), 1)
 
 
-def test_damage_does_not_become_more_in_memory_than_it_is_on_disk() -> None:
+def test_damage_stays_small_in_memory() -> None:
     content = read_lines(WHOLE + b"\n" * (3 * MAX_LOST_LAST))
     assert content.head == len(EVENTS) + MAX_LOST_LAST
     jumps = [
@@ -272,13 +272,13 @@ def test_a_copy_of_a_later_line_costs_nothing() -> None:
     assert content.told() == ["line 10 repeats event 290 and is left out"]
 
 
-def test_of_two_lines_with_one_number_the_one_in_its_place_is_read() -> None:
+def test_duplicate_number_in_place_wins() -> None:
     other = encode_line(Event(290, 99.0, "bob", MessagePosted("x", "another 290")))
     content = read_lines(b"".join([*LONG_LINES[:9], other, *LONG_LINES[9:]]))
     assert content.events == LONG
 
 
-def test_a_jump_that_the_lines_behind_it_contradict_is_not_believed() -> None:
+def test_contradicted_jump_is_ignored() -> None:
     far = encode_line(Event(5_000, 99.0, "bob", MessagePosted("x", "far away")))
     content = read_lines(b"".join([*LONG_LINES[:9], far, *LONG_LINES[9:]]))
     assert content.events == LONG
@@ -287,7 +287,7 @@ def test_a_jump_that_the_lines_behind_it_contradict_is_not_believed() -> None:
     ]
 
 
-def test_a_jump_that_nothing_contradicts_is_believed() -> None:
+def test_uncontradicted_jump_is_believed() -> None:
     content = read_lines(b"".join([*LONG_LINES[:99], *LONG_LINES[199:], LONG_LINES[49]]))
     assert [e for e in content.events if not isinstance(e.body, UnreadableEvent)] == [
         *LONG[:99],
@@ -317,7 +317,7 @@ def disordered(lines: list[bytes], changes: list[tuple[str, int, int]]) -> list[
 
 
 @given(CHANGES)
-def test_every_intact_event_is_read_once_and_in_order_wherever_its_line_is(
+def test_disordered_lines_are_read_in_order(
     changes: list[tuple[str, int, int]],
 ) -> None:
     content = read_lines(b"".join(disordered(LONG_LINES[:40], changes)))
@@ -325,7 +325,7 @@ def test_every_intact_event_is_read_once_and_in_order_wherever_its_line_is(
 
 
 @given(CHANGES, st.sets(st.integers(0, 39), max_size=3))
-def test_damage_among_lines_that_are_out_of_order_costs_only_itself(
+def test_damage_in_disorder_costs_itself(
     changes: list[tuple[str, int, int]], damaged: set[int]
 ) -> None:
     lines = disordered(LONG_LINES[:40], changes)
@@ -337,7 +337,7 @@ def test_damage_among_lines_that_are_out_of_order_costs_only_itself(
     assert [event.seq for event in content.events] == list(range(1, content.head + 1))
 
 
-def test_damaged_last_lines_count_where_others_are_out_of_order() -> None:
+def test_damaged_end_counts_in_disorder() -> None:
     lines = LONG_LINES[:20]
     lines[4], lines[5] = lines[5], lines[4]
     for each in (18, 19):

@@ -17,7 +17,7 @@ EVENTS = [Event(n, float(n), "ann", MessagePosted(str(n), "x" * 40)) for n in ra
 
 @pytest.mark.parametrize("near", [0, 200_000, 700_000, 10**9])
 @pytest.mark.parametrize("end", [b"", b"torn", b"junk\n" * 9_000, b"\0" * 100 + b"\n"])
-def test_where_a_close_look_begins_changes_nothing(
+def test_scan_start_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, near: int, end: bytes
 ) -> None:
     monkeypatch.setattr("genie_core.sessions.log.index.NEAR", near)
@@ -42,7 +42,7 @@ def test_where_a_close_look_begins_changes_nothing(
 MOVED = [EVENTS[290], *EVENTS[:200], *EVENTS[201:2_900], EVENTS[200], *EVENTS[2_900:3_000]]
 
 
-def test_a_log_out_of_order_is_read_and_gone_on_with(tmp_path: Path) -> None:
+def test_disordered_log_is_read_and_grows(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     path.write_bytes(b"".join(map(encode_line, MOVED)))
     with LogReader.open(path) as reader:
@@ -66,7 +66,7 @@ def test_a_log_out_of_order_is_read_and_gone_on_with(tmp_path: Path) -> None:
     assert not path.with_name(INDEX_NAME).exists()
 
 
-def test_a_line_that_comes_too_late_behind_an_index_is_put_in_its_place(tmp_path: Path) -> None:
+def test_late_line_behind_index_is_placed(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     path.write_bytes(b"".join(map(encode_line, [*EVENTS[:200], *EVENTS[201:9_000]])))
     EventLog.open(path).log.close()
@@ -103,7 +103,7 @@ def test_a_bad_sector_costs_the_events_in_it(tmp_path: Path, *, indexed: bool) -
         )
 
 
-def test_nothing_is_written_behind_an_end_that_cannot_be_read(tmp_path: Path) -> None:
+def test_unreadable_end_refuses_writing(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     path.write_bytes(b"".join(map(encode_line, EVENTS[:300])))
     before = path.read_bytes()

@@ -30,9 +30,7 @@ def pieces(path: Path, start: int = 0, end: int | None = None) -> list[bytes | H
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sets(st.integers(0, 40), max_size=12), st.integers(0, len(CONTENT)))
-def test_all_is_read_but_the_pages_that_the_disk_refuses(
-    path: Path, bad: set[int], start: int
-) -> None:
+def test_only_bad_pages_are_left_out(path: Path, bad: set[int], start: int) -> None:
     place, refused = start, set()
     with BadSectors(path, [(page * PAGE, (page + 1) * PAGE) for page in bad]).installed():
         found = pieces(path, start)
@@ -51,7 +49,7 @@ def test_all_is_read_but_the_pages_that_the_disk_refuses(
 
 
 @pytest.mark.parametrize("bad", [[(0, 10**9)], [(PAGE, PAGE + MOST_REFUSED + 1)]])
-def test_a_disk_that_refuses_too_much_is_an_error(path: Path, bad: list[tuple[int, int]]) -> None:
+def test_too_many_bad_pages_are_error(path: Path, bad: list[tuple[int, int]]) -> None:
     path.write_bytes(b"x" * (MOST_REFUSED * 2))
     with BadSectors(path, bad).installed(), pytest.raises(OSError, match="Input/output"):
         pieces(path)

@@ -41,7 +41,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "events.jsonl"
 
 
-def test_a_log_that_is_missing_is_empty_until_it_is_there(path: Path) -> None:
+def test_missing_log_is_empty_until_written(path: Path) -> None:
     with LogReader.open(path) as reader:
         assert (reader.head, list(reader.events()), reader.read(0, 9)) == (0, [], [])
         assert reader.refresh() == 0
@@ -73,7 +73,7 @@ def test_any_part_can_be_read(path: Path) -> None:
     assert reader.read(0, 1) == []
 
 
-def test_what_another_process_appends_is_seen_when_it_is_asked_for(path: Path) -> None:
+def test_refresh_shows_foreign_appends(path: Path) -> None:
     with EventLog.open(path).log as log, LogReader.open(path) as reader:
         for first in range(1, 3 * BASE_EVERY, 97):
             log.write(events(first, first + 97))
@@ -102,7 +102,7 @@ def test_a_log_that_was_replaced_is_read_anew(
         assert list(reader.events()) == events(1, 50)
 
 
-def test_it_neither_changes_the_log_nor_writes_an_index(path: Path) -> None:
+def test_reading_writes_no_log_and_no_index(path: Path) -> None:
     data = b"".join(map(encode_line, events(1, 3 * BASE_EVERY))) + b"torn"
     path.write_bytes(data)
     with LogReader.open(path) as reader:
@@ -121,7 +121,7 @@ def test_a_first_event_that_is_lost_is_replaced(path: Path) -> None:
         assert isinstance(reader.read(0, 1)[0].body, UnreadableEvent)
 
 
-def test_an_event_that_contradicts_the_others_is_replaced_wherever_it_is_read(path: Path) -> None:
+def test_contradicting_event_is_replaced(path: Path) -> None:
     past = events(1, 600)
     past[299] = Event(300, 300.0, "ann", AnswerPosted(5_000, "to what was never said"))
     path.write_bytes(b"".join(map(encode_line, past)))
@@ -143,7 +143,7 @@ WHOLE = [encode_line(event) for event in events(1, 3 * STRIDE)]
 
 @settings(max_examples=60)
 @given(st.data())
-def test_parts_of_a_damaged_log_are_what_reading_all_of_it_gives(
+def test_parts_of_damaged_log_equal_whole(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     """Lines are lost, spoilt and repeated; placeholders may say another reason, nothing else."""
@@ -167,7 +167,7 @@ def test_parts_of_a_damaged_log_are_what_reading_all_of_it_gives(
         )
 
 
-def test_a_place_in_a_long_stretch_of_lost_events_is_read_without_those_before_it(
+def test_gap_is_read_without_earlier_events(
     path: Path,
 ) -> None:
     far = Event(90_000, 9.0, "ann", MessagePosted("far", "on"))
@@ -179,9 +179,7 @@ def test_a_place_in_a_long_stretch_of_lost_events_is_read_without_those_before_i
         assert sum(1 for _ in reader.events()) == 90_000
 
 
-def test_states_at_intervals_are_there_after_the_log_was_opened_again(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_snapshots_survive_reopening(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("genie_core.sessions.log.index.SNAPSHOTS", (1_000, 8))
     everything = events(1, 20_001)
     path.write_bytes(b"".join(map(encode_line, everything)))
@@ -196,7 +194,7 @@ def test_states_at_intervals_are_there_after_the_log_was_opened_again(
             )
 
 
-def test_a_part_with_an_event_tells_if_its_lines_pass(path: Path) -> None:
+def test_part_shows_if_its_lines_pass(path: Path) -> None:
     everything = events(1, 5 * STRIDE)
     everything[700] = Event(701, 701.0, "ann", MessagePosted("701", "seeds"))
     path.write_bytes(b"".join(map(encode_line, everything)))

@@ -41,7 +41,7 @@ def test_what_is_taken_from_it_is_ones_own() -> None:
     assert snapshots.before(15).title == "Garden"
 
 
-def test_a_long_log_gets_snapshots_further_apart_and_no_more_of_them() -> None:
+def test_long_log_spreads_its_snapshots() -> None:
     snapshots = Snapshots(spacing=2, most=8)
     log = climbed(snapshots, 400)
     assert len(snapshots) <= 8

@@ -15,7 +15,7 @@ def test_a_line_with_the_text_always_passes(before: str, wanted: str, after: str
     assert may_contain(wanted.casefold())(line)
 
 
-def test_every_character_that_becomes_ascii_is_known() -> None:
+def test_ascii_folding_chars_are_all_known() -> None:
     becoming = {
         char
         for char in map(chr, range(128, sys.maxunicode + 1))

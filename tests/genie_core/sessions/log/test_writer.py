@@ -68,7 +68,7 @@ async def test_files_belong_to_their_owner_alone(path: Path) -> None:
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
-async def test_appending_again_what_is_there_changes_nothing(path: Path) -> None:
+async def test_repeated_append_changes_nothing(path: Path) -> None:
     with EventLog.open(path).log as log:
         await log.append(events(1, 4))
         await log.append(events(1, 6))
@@ -87,7 +87,7 @@ async def test_a_gap_is_a_mistake_and_writes_nothing(path: Path) -> None:
     assert EventLog.open(path).events == events(1, 4)
 
 
-async def test_what_contradicts_the_end_of_the_log_is_not_written(path: Path) -> None:
+async def test_contradicting_event_is_refused(path: Path) -> None:
     other = Event(3, 99.0, "bob", MessagePosted("9", "the host wrote on after it lost its end"))
     with EventLog.open(path).log as log:
         await log.append(events(1, 4))
@@ -98,7 +98,7 @@ async def test_what_contradicts_the_end_of_the_log_is_not_written(path: Path) ->
     assert EventLog.open(path).events == events(1, 4)
 
 
-async def test_where_the_end_was_damaged_nothing_contradicts_it(path: Path) -> None:
+async def test_damaged_end_contradicts_nothing(path: Path) -> None:
     with EventLog.open(path).log as log:
         await log.append(events(1, 4))
     path.write_bytes(path.read_bytes().replace(b'"3"', b'"8"'))
@@ -110,9 +110,7 @@ async def test_where_the_end_was_damaged_nothing_contradicts_it(path: Path) -> N
 @pytest.mark.parametrize(
     "body", [AnswerPosted(77, "to nothing"), ApprovalResolved(1, "a", "approved")]
 )
-async def test_a_log_that_contradicts_itself_is_reported_and_the_rest_is_readable(
-    path: Path, body: AnyBody
-) -> None:
+async def test_contradicting_entry_is_reported(path: Path, body: AnyBody) -> None:
     wrong = Event(3, 3.0, "alice", body)
     with EventLog.open(path).log as log:
         await log.append([*events(1, 3), wrong, *events(4, 6)])
@@ -131,7 +129,7 @@ async def test_a_log_that_contradicts_itself_is_reported_and_the_rest_is_readabl
     assert path.read_bytes().startswith(before)
 
 
-def test_a_log_that_cannot_be_opened_is_one_clear_line(tmp_path: Path) -> None:
+def test_unopenable_log_is_clear_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     for path in (tmp_path / "file" / "events.jsonl", tmp_path):
         with pytest.raises(DiskFailure, match="can't open") as failure:
@@ -154,7 +152,7 @@ async def test_callers_at_the_same_time_take_turns(path: Path) -> None:
 
 
 @pytest.mark.parametrize("lost", [1, 2, 10, 30])
-async def test_a_torn_end_is_cut_off_before_anything_is_appended(path: Path, lost: int) -> None:
+async def test_torn_end_is_cut_before_append(path: Path, lost: int) -> None:
     with EventLog.open(path).log as log:
         await log.append(events(1, 4))
     os.truncate(path, path.stat().st_size - lost)
@@ -214,7 +212,7 @@ asyncio.run(main())
 """
 
 
-def test_a_write_that_does_not_fit_leaves_nothing_and_can_be_repeated(path: Path) -> None:
+def test_failed_write_can_be_repeated(path: Path) -> None:
     """The system stops the file from growing, after a part of the write has been done."""
     done = subprocess.run(
         [sys.executable, "-c", WITH_SMALL_FILES, str(path)],
@@ -260,7 +258,7 @@ asyncio.run(main())
 """
 
 
-def test_a_killed_writer_loses_nothing_that_it_acknowledged(path: Path) -> None:
+def test_killed_writer_keeps_acknowledged(path: Path) -> None:
     acknowledged = 0
     for groups in (1, 5, 17, 40):
         writer = subprocess.Popen(
@@ -281,7 +279,7 @@ def test_a_killed_writer_loses_nothing_that_it_acknowledged(path: Path) -> None:
         assert all(isinstance(event.body, MessagePosted) for event in found)
 
 
-def test_log_of_a_few_hundred_events_has_an_index(path: Path) -> None:
+def test_few_hundred_events_get_index(path: Path) -> None:
     with EventLog.open(path).log as log:
         for first in range(1, 2_000, 10):
             log.write(events(first, first + 10))
@@ -291,7 +289,7 @@ def test_log_of_a_few_hundred_events_has_an_index(path: Path) -> None:
         assert TAIL <= len(opened.events) <= 2 * TAIL + 10
 
 
-def test_of_a_long_log_the_end_is_handed_out_and_the_rest_can_be_read(path: Path) -> None:
+def test_long_log_opens_with_its_end(path: Path) -> None:
     path.parent.mkdir()
     path.write_bytes(b"".join(map(encode_line, events(1, 20_001))))
     opened = EventLog.open(path)
@@ -307,7 +305,7 @@ def test_of_a_long_log_the_end_is_handed_out_and_the_rest_can_be_read(path: Path
     assert log.read(0, 3) == []
 
 
-def test_an_index_spares_reading_and_changes_nothing(path: Path) -> None:
+def test_index_only_speeds_up_reading(path: Path) -> None:
     with EventLog.open(path).log as log:
         for first in range(1, 12_001, 100):
             log.write(events(first, first + 100))
@@ -326,7 +324,7 @@ def test_an_index_spares_reading_and_changes_nothing(path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", [0.01, 0.3, 0.7, 0.99])
-def test_an_index_is_not_believed_once_the_log_was_edited(path: Path, place: float) -> None:
+def test_edited_log_voids_index(path: Path, place: float) -> None:
     with EventLog.open(path).log as log:
         for first in range(1, 12_001, 100):
             log.write(events(first, first + 100))
@@ -358,7 +356,7 @@ def test_a_damaged_index_is_not_believed(path: Path, place: float) -> None:
         assert not reader.problems
 
 
-def test_no_pipe_is_waited_for_in_the_place_of_an_index(path: Path) -> None:
+def test_pipe_as_index_is_skipped(path: Path) -> None:
     with EventLog.open(path).log as log:
         log.write(events(1, 10))
     os.mkfifo(path.with_name(INDEX_NAME))
@@ -368,7 +366,7 @@ def test_no_pipe_is_waited_for_in_the_place_of_an_index(path: Path) -> None:
         assert opened.events == events(1, 10)
 
 
-def test_a_log_takes_whatever_tools_are_called_with(path: Path) -> None:
+def test_log_takes_any_tool_arguments(path: Path) -> None:
     first = Event(1, 1.0, "alice", MessagePosted("m", "go", handler="alice"))
     delegated = Event(2, 2.0, "alice", DecisionMade(1, "delegate", query="go"))
     big = Event(3, 3.0, "alice", ApprovalRequested(1, "a", "agent", "tool", {"n": 10**40}))
@@ -389,7 +387,7 @@ def test_a_log_that_is_a_link_is_not_written_to(path: Path, tmp_path: Path) -> N
     assert other.read_text().endswith("without an end")
 
 
-def test_a_log_that_was_cut_is_read_without_its_index(path: Path) -> None:
+def test_cut_log_is_read_without_index(path: Path) -> None:
     with EventLog.open(path).log as log:
         for first in range(1, 12_001, 100):
             log.write(events(first, first + 100))
@@ -403,7 +401,7 @@ def test_a_log_that_was_cut_is_read_without_its_index(path: Path) -> None:
         assert again.log.head == log.head
 
 
-def test_a_crash_right_after_opening_does_not_cost_reading_all_of_it_again(path: Path) -> None:
+def test_crash_after_opening_keeps_index(path: Path) -> None:
     path.parent.mkdir()
     path.write_bytes(b"".join(map(encode_line, events(1, 20_001))))
     with EventLog.open(path).log:  # as it is found by the next one if this one is killed now
@@ -413,7 +411,7 @@ def test_a_crash_right_after_opening_does_not_cost_reading_all_of_it_again(path:
     assert opened.state().head == 20_000
 
 
-def test_what_is_torn_behind_an_index_leaves_the_last_event_known(path: Path) -> None:
+def test_torn_tail_keeps_last_event_known(path: Path) -> None:
     with EventLog.open(path).log as log:
         log.write(events(1, BASE_EVERY + 1))
     with path.open("ab") as file:
@@ -483,9 +481,7 @@ HARMS = [remove, remove_folder, move_folder, replace_log, append_rubbish, cut, e
 
 
 @pytest.mark.parametrize("harm", HARMS)
-async def test_a_log_that_another_program_takes_away_is_written_anew(
-    path: Path, harm: Callable[[Path], None]
-) -> None:
+async def test_removed_log_is_rewritten(path: Path, harm: Callable[[Path], None]) -> None:
     known, told = list[Event](), list[str]()
     with EventLog.open(path).log as log:
         log.memory = known.copy
@@ -526,7 +522,7 @@ async def test_what_is_lost_with_the_file_is_marked(path: Path) -> None:
     assert read_lines(path.read_bytes()).events[40:] == events(41, 103)
 
 
-async def test_nothing_is_acknowledged_until_it_is_on_disk_again(
+async def test_acknowledgement_waits_for_rewrite(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with EventLog.open(path).log as log:
@@ -541,9 +537,7 @@ async def test_nothing_is_acknowledged_until_it_is_on_disk_again(
     assert read_lines(path.read_bytes()).events == events(1, 13)
 
 
-async def test_a_file_whose_number_changes_is_the_same_file(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_changed_inode_is_same_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
     with EventLog.open(path).log as log:
         log.on_restored.append(told.append)

@@ -43,7 +43,7 @@ def test_what_stands_out(body: AnyBody, kind: Landmark | None) -> None:
     assert landmark_of(event(body)) is kind
 
 
-def test_a_search_finds_words_wherever_people_read_them() -> None:
+def test_search_covers_visible_words() -> None:
     file = FileRef("0" * 64, "plan.pdf", 3)
     said = MessagePosted("1", "the plan", files=(file,))
     assert list(words_in(event(said))) == ["the plan", "plan.pdf"]
@@ -54,7 +54,7 @@ def test_a_search_finds_words_wherever_people_read_them() -> None:
     assert "so" in words_in(event(AnswerPosted(1, "so")))
 
 
-def test_a_search_does_not_look_into_what_tools_are_called_with() -> None:
+def test_search_skips_tool_arguments() -> None:
     asked = ApprovalRequested(1, "a", "genie", "fetch", {"key": "xyzzy"})
     assert list(words_in(event(asked))) == ["fetch", "genie"]
 

@@ -29,7 +29,7 @@ def test_every_kind_is_found_where_it_is() -> None:
     assert outline.count(Landmark.APPROVAL) == 1
 
 
-def test_a_stretch_tells_whether_it_has_a_landmark() -> None:
+def test_stretch_knows_its_landmarks() -> None:
     outline = outline_of_a_day()
     assert outline.has(Landmark.APPROVAL, 11, 12)
     assert not outline.has(Landmark.APPROVAL, 12, 16)

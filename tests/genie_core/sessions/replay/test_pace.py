@@ -10,12 +10,12 @@ def at(*moments: float) -> list[Event]:
     ]
 
 
-def test_short_pauses_last_as_long_as_they_did_and_long_ones_do_not() -> None:
+def test_only_long_pauses_are_shortened() -> None:
     assert gap(10.0, 11.5) == 1.5
     assert gap(10.0, 50_000.0) == IDLE
 
 
-def test_a_clock_that_went_backwards_makes_no_pause() -> None:
+def test_clock_set_back_makes_no_pause() -> None:
     assert gap(50.0, 10.0) == 0.0
     assert Pace(50.0).due(at(10.0, 10.5), 0.6) == 2
 
@@ -24,7 +24,7 @@ def test_the_first_event_is_due_at_once() -> None:
     assert Pace().due(at(1_790_000_000.0, 1_790_000_001.0), 0.0) == 1
 
 
-def test_events_are_due_when_their_pauses_are_over() -> None:
+def test_events_are_due_after_their_pauses() -> None:
     pace = Pace(0.0)
     assert pace.due(at(1.0, 1.5, 100.0), 0.9) == 0
     assert pace.due(at(1.0, 1.5, 100.0), 0.2) == 1

@@ -56,7 +56,7 @@ def test_a_moment_is_the_callers_to_change() -> None:
     assert encode_state(player.moment(8).state, entries=False) == folded(log, 8)
 
 
-def test_only_the_latest_events_come_with_a_moment() -> None:
+def test_moment_has_only_recent_events() -> None:
     log = long_room(RECENT + 500)
     recent = Player(ListLog(log.events)).moment(RECENT + 300).recent
     assert [recent[0].seq, recent[-1].seq] == [301, RECENT + 300]
@@ -81,7 +81,7 @@ def test_what_was_read_once_is_near_from_then_on() -> None:
     assert source.most <= max(CHUNK, RECENT)
 
 
-def test_a_moment_near_a_stored_state_is_there_before_all_was_read(
+def test_moment_near_snapshot_needs_no_scan(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("genie_core.sessions.log.index.SNAPSHOTS", (1_000, 8))
@@ -107,7 +107,7 @@ def test_a_text_is_found_in_both_directions() -> None:
     assert player.find("", 0, 1) is None
 
 
-def test_a_text_is_found_across_pieces_of_a_long_log() -> None:
+def test_text_is_found_across_chunks() -> None:
     log = long_room(3 * CHUNK)
     player = Player(ListLog(log.events))
     for wanted in (0, CHUNK - 3, CHUNK, 2 * CHUNK + 7):
@@ -117,7 +117,7 @@ def test_a_text_is_found_across_pieces_of_a_long_log() -> None:
     assert player.find("word 999", 3 * CHUNK, -1) == 999 + 3
 
 
-def test_a_log_that_grows_is_watched_to_its_new_end() -> None:
+def test_growing_log_is_shown_on_refresh() -> None:
     log = a_day()
     source = ListLog(log.events)
     player = Player(source)
@@ -130,7 +130,7 @@ def test_a_log_that_grows_is_watched_to_its_new_end() -> None:
     assert player.moment(before + 1).state.head == before + 1
 
 
-def test_replay_from_a_snapshot_marks_repeated_entries() -> None:
+def test_replay_marks_repeated_entries() -> None:
     log = long_room(30)
     early = log.events[5].body
     log.add(early, by="ann")

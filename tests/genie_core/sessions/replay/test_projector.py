@@ -63,7 +63,7 @@ async def projected(log: ListLog) -> AsyncIterator[tuple[Projector, Watcher]]:
         projector.close()
 
 
-async def test_what_is_sealed_for_the_person_is_shown_at_any_moment() -> None:
+async def test_sealed_text_shows_at_any_moment() -> None:
     log = log_with_secrets()
     watcher = Watcher()
     for name, text in (("cleo", f"{SECRET}!"), ("ann", "")):
@@ -124,7 +124,7 @@ async def test_of_many_wishes_the_last_counts() -> None:
         assert len(watcher.shown) <= 3
 
 
-async def test_jumps_lead_from_one_to_the_next_and_back() -> None:
+async def test_jumps_go_forward_and_back() -> None:
     async with projected(ListLog(a_day().events)) as (projector, _):
         await projector.go(1)
         places = []
@@ -193,7 +193,7 @@ async def test_a_standing_replay_does_not_move() -> None:
         assert not projector.wants_more
 
 
-async def test_what_was_read_ahead_is_forgotten_when_one_goes_elsewhere() -> None:
+async def test_jump_discards_read_ahead() -> None:
     log = a_day()
     async with projected(ListLog(log.events)) as (projector, watcher):
         await projector.go(1)
@@ -208,7 +208,7 @@ async def test_what_was_read_ahead_is_forgotten_when_one_goes_elsewhere() -> Non
         assert encode_state(watcher.state, entries=False) == folded(log, len(log.events))
 
 
-async def test_who_is_at_the_end_stays_there_as_the_log_grows() -> None:
+async def test_end_position_follows_growing_log() -> None:
     log = a_day()
     source = ListLog(log.events)
     async with projected(source) as (projector, watcher):
@@ -229,7 +229,7 @@ class Unplugged(ListLog):
         raise GenieError("the disk is gone")
 
 
-async def test_what_the_disk_refuses_is_raised_and_it_goes_on_from_where_it_was() -> None:
+async def test_disk_error_keeps_position() -> None:
     log = a_day()
     source = ListLog(log.events)
     async with projected(source) as (projector, watcher):
@@ -243,7 +243,7 @@ async def test_what_the_disk_refuses_is_raised_and_it_goes_on_from_where_it_was(
         assert encode_state(watcher.state, entries=False) == folded(log, 9)
 
 
-async def test_the_log_is_given_back_after_the_last_read() -> None:
+async def test_close_releases_log_after_last_read() -> None:
     closed = threading.Event()
     recording = Recording("r1", "Garden", "ann", ListLog(a_day().events), close=closed.set)
     watcher = Watcher()

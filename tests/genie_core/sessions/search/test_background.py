@@ -7,9 +7,7 @@ from genie_core.sessions.search import index
 from genie_core.sessions.search.background import INDEXING, BackgroundIndexing
 
 
-def test_what_is_requested_meanwhile_is_done_once_more(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_request_during_run_is_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     began, may_go_on = threading.Event(), threading.Event()
     done: list[tuple[Path, Path]] = []
 

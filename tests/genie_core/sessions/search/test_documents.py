@@ -27,7 +27,7 @@ def texts(*bodies: AnyBody) -> list[tuple[int, str, str]]:
     return [(entry.seq, entry.kind, entry.text) for entry in documents(events)]
 
 
-def test_what_was_said_can_be_found_with_the_names_of_files_and_what_was_quoted() -> None:
+def test_message_files_and_quotes_are_found() -> None:
     file = FileRef("0" * 64, "plan.pdf", 3)
     quote = Quote("r", "Other", (QuotedLine("bob", "before"),))
     said = MessagePosted("1", "look", files=(file,), quotes=(quote,))
@@ -57,7 +57,7 @@ def test_what_became_of_a_message_can_be_found() -> None:
     assert texts(RoomCreated("r", "t"), RunCancelled(1), UnreadableEvent("why")) == []
 
 
-def test_a_call_that_waits_is_an_approval_and_parked_ones_end_later() -> None:
+def test_call_is_found_by_latest_outcome() -> None:
     asked = ApprovalRequested(1, "a", "genie", "read_file", {})
     parked, approved = (
         ApprovalResolved(1, "a", "parked"),
@@ -68,7 +68,7 @@ def test_a_call_that_waits_is_an_approval_and_parked_ones_end_later() -> None:
     assert texts(asked, parked, approved) == [(1, "approved", "read_file")]
 
 
-def test_changes_of_earlier_events_give_way_to_later_ones() -> None:
+def test_later_change_replaces_earlier() -> None:
     changes = Changes()
     changes.note_earlier([Event(3, 3.0, "ann", MessageEdited(1, "last"))])
     changes.note_earlier([Event(2, 2.0, "ann", MessageEdited(1, "first"))])
@@ -81,7 +81,7 @@ def test_changes_of_earlier_events_give_way_to_later_ones() -> None:
     assert list(documents(said, changes)) == []
 
 
-def test_what_is_sealed_is_not_even_found_by_its_kind() -> None:
+def test_sealed_entries_give_no_documents() -> None:
     sealed = (b"x",)
     assert (
         texts(
@@ -107,12 +107,12 @@ def test_what_was_withheld_can_not() -> None:
     assert texts(asked) == [(1, "approval", "read_file")]
 
 
-def test_an_answer_is_the_agents_and_belongs_to_its_message() -> None:
+def test_answer_belongs_to_its_message() -> None:
     (entry,) = documents([Event(7, 5.0, "ann", AnswerPosted(3, "So."))])
     assert entry == Document(7, 3, 5.0, "genie", "answer", "So.")
 
 
-def test_what_was_recovered_is_its_authors_and_stands_where_it_was_recorded() -> None:
+def test_recovered_entry_keeps_author() -> None:
     inner = Event(2, 1.0, "cleo", MessagePosted("9", "early"))
     recovered = Event(8, 9.0, ROOM, RecoveredEvent(Event(8, 9.0, "bob", RecoveredEvent(inner))))
     (entry,) = documents([recovered])

@@ -93,7 +93,7 @@ def test_messages_are_found_as_they_were_left(house: House) -> None:
     assert [house.found(text) for text in ("secret", "again")] == [[], []]
 
 
-def test_recovered_changes_are_those_of_the_recovered_message(house: House) -> None:
+def test_recovered_edit_fits_its_message(house: House) -> None:
     saved = house.room(
         "Garden",
         MessagePosted("1", "another apple"),
@@ -129,7 +129,7 @@ def test_all_words_must_occur_wherever_they_are(house: House) -> None:
     assert house.found('"') == house.found("") == []
 
 
-def test_a_whole_word_counts_more_than_a_part_of_one(house: House) -> None:
+def test_whole_word_ranks_first(house: House) -> None:
     house.room("One", MessagePosted("1", "art"), MessagePosted("2", "start"))
     assert [seq for _, seq, _ in house.found("art")] == [2, 3]
 
@@ -191,7 +191,7 @@ def test_change_of_impossible_message_is_ignored(house: House, number: int) -> N
     assert [seq for _, seq, _ in house.found("apples")] == [5, 2]
 
 
-def test_what_was_said_counts_more_than_what_was_decided_and_new_more_than_old(
+def test_messages_and_newer_rank_first(
     house: House,
 ) -> None:
     house.room(
@@ -205,7 +205,7 @@ def test_what_was_said_counts_more_than_what_was_decided_and_new_more_than_old(
     assert [seq for _, seq, _ in house.found("word")] == [4, 3, 2]
 
 
-def test_what_was_said_is_found_once_however_often_it_is_passed_on(house: House) -> None:
+def test_passed_on_text_is_found_once(house: House) -> None:
     asked = 'ann asks:\n> how much?\n\nRecent messages:\n{"text": "the budget"}'
     house.room("One", MessagePosted("1", "the budget"), MessagePosted("2", "how much?"))
     house.room(
@@ -265,7 +265,7 @@ def test_a_log_that_is_another_is_read_anew(
     assert house.found("first") == []
 
 
-def test_sessions_that_are_gone_renamed_or_new_are_noticed(house: House) -> None:
+def test_changed_sessions_are_noticed(house: House) -> None:
     garden, kitchen = (
         house.room(title, MessagePosted("1", "apples")) for title in ("Garden", "Kitchen")
     )
@@ -280,7 +280,7 @@ def test_sessions_that_are_gone_renamed_or_new_are_noticed(house: House) -> None
     assert {id_ for id_, _, _ in house.found("apples")} == {garden.id, "copy"}
 
 
-def test_a_damaged_session_does_not_spoil_the_others(house: House) -> None:
+def test_damaged_session_spoils_no_other(house: House) -> None:
     good, bad = (
         house.room("Good", MessagePosted("1", "apples")),
         house.room("Bad", MessagePosted("1", "apples")),
@@ -293,13 +293,13 @@ def test_a_damaged_session_does_not_spoil_the_others(house: House) -> None:
     assert str(bad.log_path) in found.notes[0]
 
 
-def test_text_that_no_database_takes_is_found_all_the_same(house: House) -> None:
+def test_unstorable_text_is_found(house: House) -> None:
     house.room("Odd \0 title", MessagePosted("1", "before\0after \x1f\ufdd1 odd"))
     (hit,) = search_sessions(house.path, house.sessions, "after").hits
     assert hit.snippet.text == "before after \ufdd1 odd"
 
 
-def test_a_folder_whose_name_is_no_text_does_not_spoil_the_others(house: House) -> None:
+def test_odd_folder_name_spoils_no_other(house: House) -> None:
     whole = house.room("Whole", MessagePosted("1", "hello"))
     strange = house.room("Strange", MessagePosted("1", "hello"))
     name = os.fsencode(strange.folder) + b"\xff"
@@ -310,7 +310,7 @@ def test_a_folder_whose_name_is_no_text_does_not_spoil_the_others(house: House) 
     assert "rename the folder" in note
 
 
-def test_numbers_that_no_database_takes_do_not_spoil_the_index(house: House) -> None:
+def test_huge_numbers_spoil_no_index(house: House) -> None:
     saved = house.room("Garden", MessagePosted("1", "hello"))
     with saved.log_path.open("ab") as log:
         log.write(b"junk\n")  # from here on a log may speak of messages that are lost
@@ -349,9 +349,7 @@ def lose_a_table(path: Path) -> None:
 @pytest.mark.parametrize(
     "break_it", [Path.unlink, damage, cut, scribble, another_version, lose_a_table]
 )
-def test_an_index_that_is_missing_or_damaged_is_made_anew(
-    house: House, break_it: Callable[[Path], None]
-) -> None:
+def test_missing_or_damaged_is_rebuilt(house: House, break_it: Callable[[Path], None]) -> None:
     saved = house.room("One", *(MessagePosted(str(n), "apples and pears") for n in range(300)))
     assert len(house.found("apples")) == 50
     for ending in ("-wal", "-shm"):
@@ -377,7 +375,7 @@ def told_why(found: SearchResult) -> bool:
     return "no search index" in note
 
 
-def test_where_no_index_can_be_kept_the_logs_are_read(house: House) -> None:
+def test_without_index_logs_are_read(house: House) -> None:
     saved = house.room(
         "Garden", MessagePosted("1", "plant Äpfel"), DecisionMade(2, "ignore", reason="apfel")
     )
@@ -401,9 +399,7 @@ def test_two_processes_may_search_at_once(house: House) -> None:
     assert [each.communicate()[0] for each in running] == ["2000 ()\n"] * 3
 
 
-def test_an_index_that_another_process_begins_to_make_is_waited_for(
-    house: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_index_creation_is_waited_for(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     house.room("One", MessagePosted("1", "apples"))
     house.path.parent.mkdir()
     with closing(sqlite3.connect(house.path, isolation_level=None)) as other:
@@ -412,9 +408,7 @@ def test_an_index_that_another_process_begins_to_make_is_waited_for(
         assert len(house.found("apples")) == 1
 
 
-def test_while_another_process_writes_what_is_there_is_found(
-    house: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_locked_index_gives_known_hits(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search_store, "PATIENCE", 0.01)
     house.room("One", MessagePosted("1", "apples"))
     assert len(house.found("apples")) == 1
@@ -430,7 +424,7 @@ def test_while_another_process_writes_what_is_there_is_found(
     assert len(house.found("apples")) == 2
 
 
-def test_it_ends_when_nobody_wants_it_and_goes_on_later(house: House) -> None:
+def test_unwanted_refresh_stops_and_resumes(house: House) -> None:
     for number in range(5):
         house.room(f"Room {number}", MessagePosted("1", "apples"))
     wanted = iter([True, True, False])
@@ -440,7 +434,7 @@ def test_it_ends_when_nobody_wants_it_and_goes_on_later(house: House) -> None:
     assert len(house.found("apples")) == 5
 
 
-def test_an_index_is_usable_after_a_kill_while_it_is_written(house: House) -> None:
+def test_index_survives_kill_while_writing(house: House) -> None:
     house.room("One", MessagePosted("1", "apples"))
     assert len(house.found("apples")) == 1
     two = house.room("Two", MessagePosted("1", "apples"))
@@ -509,7 +503,7 @@ def delete_and_edit_messages(house: House, saved: SavedSession) -> None:
     ],
 )
 @pytest.mark.parametrize("open_elsewhere", [False, True])
-def test_no_word_of_what_is_deleted_stays_in_the_files(
+def test_deleted_text_leaves_all_files(
     house: House, remove: Callable[[House, SavedSession], None], *, open_elsewhere: bool
 ) -> None:
     house.room("Other", *(MessagePosted(str(n), f"some words {n}") for n in range(500)))
@@ -526,14 +520,12 @@ def test_no_word_of_what_is_deleted_stays_in_the_files(
     assert len(house.hits("words")) == 50
 
 
-def test_nothing_is_made_to_forget_what_never_was(house: House) -> None:
+def test_forgetting_without_index_is_noop(house: House) -> None:
     house.index.forget(["a", "b"])
     assert not house.path.exists()
 
 
-def test_an_index_that_cannot_be_changed_is_removed(
-    house: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unchangeable_index_is_removed(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     saved = house.room("One", MessagePosted("1", SECRET))
     house.index.refresh(house.all())
 

@@ -140,11 +140,11 @@ def test_a_wrong_query_says_what_works(typed: str, words: str) -> None:
 
 
 @pytest.mark.parametrize("typed", ["", "  ", '"', '""', '" "'])
-def test_without_a_condition_there_is_nothing_to_search(typed: str) -> None:
+def test_empty_query_searches_nothing(typed: str) -> None:
     assert not Query.parse(typed)
 
 
-def test_an_expression_that_would_take_for_ever_is_given_up() -> None:
+def test_slow_expression_is_given_up() -> None:
     with pytest.raises(SlowExpression, match="write a simpler"):
         finds("/(a|aa)+$/", "a" * 60 + "!")
 
@@ -179,6 +179,6 @@ def test_a_snippet_shows_what_was_found() -> None:
 
 
 @pytest.mark.parametrize("flags", ["(?a)(?u)", "(?V0)(?V1)", "(?au)"])
-def test_flags_that_exclude_each_other_are_no_expression(flags: str) -> None:
+def test_conflicting_flags_are_refused(flags: str) -> None:
     with pytest.raises(WrongQuery, match="no regular expression"):
         Query.parse(f"/{flags}x/")

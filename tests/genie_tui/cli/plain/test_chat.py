@@ -70,9 +70,7 @@ def typing(room: PlainRoom) -> Typing:
     return lambda line: [*room.take(line), *room.questions()]
 
 
-def test_a_call_is_allowed_only_after_it_was_printed_in_full(
-    scene: Scene, room: PlainRoom, typing: Typing
-) -> None:
+def test_unprinted_call_cannot_be_allowed(scene: Scene, room: PlainRoom, typing: Typing) -> None:
     command = "rm -rf ~\n" + "\n".join(f"echo {number}" for number in range(40))
     approval = scene.joined.ask("run_command", command=command)
     assert list(room.take("/allow 7")) == ["Which one? Tool calls that wait for you: none."]
@@ -93,9 +91,7 @@ def test_a_call_is_allowed_only_after_it_was_printed_in_full(
     assert scene.joined.answers[0][0] == approval
 
 
-def test_a_call_that_changed_after_it_was_printed_is_printed_again_first(
-    scene: Scene, room: PlainRoom, typing: Typing
-) -> None:
+def test_changed_call_must_be_printed_again(scene: Scene, room: PlainRoom, typing: Typing) -> None:
     scene.joined.ask("run_command", command="ls")
     list(room.questions())
     scene.joined.state.pending_for("ann")[0].arguments = {"command": "rm -rf ~"}
@@ -104,9 +100,7 @@ def test_a_call_that_changed_after_it_was_printed_is_printed_again_first(
     assert typing("/allow 7") == ["Allowed run_command (7)."]
 
 
-def test_a_call_that_was_kept_from_before_is_asked_about_once_it_can_be_answered(
-    scene: Scene, room: PlainRoom, typing: Typing
-) -> None:
+def test_parked_call_is_asked_when_ready(scene: Scene, room: PlainRoom, typing: Typing) -> None:
     joined = scene.joined
     approval = joined.ask("run_command", command="ls")
     joined.feed(ApprovalResolved(5, approval, "parked"))
@@ -164,9 +158,7 @@ def test_the_host_moderates_and_invites(scene: Scene, typing: Typing) -> None:
     assert typing("/mute bob") == ["Not done. Not connected: nothing was changed."]
 
 
-def test_a_member_does_so_with_the_hosts_role_only(
-    scene: Scene, room: PlainRoom, typing: Typing
-) -> None:
+def test_moderation_needs_host_role(scene: Scene, room: PlainRoom, typing: Typing) -> None:
     joined = scene.joined
     joined.feed(HostStarted("bob"))
     for line in ("/kick eve", "/invite", "/role eve guest"):
@@ -180,7 +172,7 @@ def test_a_member_does_so_with_the_hosts_role_only(
     assert "Here: ann (co-host)" in typing("/who")
 
 
-def test_messages_are_replied_to_changed_and_reacted_to(scene: Scene, typing: Typing) -> None:
+def test_messages_get_replies_and_edits(scene: Scene, typing: Typing) -> None:
     joined = scene.joined
     joined.feed(MessagePosted("1", "lunch?"), by="bob")
     joined.feed(MessagePosted("2", "yes"))
@@ -257,13 +249,11 @@ def test_a_secret_is_not_sent(scene: Scene, typing: Typing) -> None:
         ),
     ],
 )
-def test_what_is_not_in_the_log_begins_with_a_word_of_the_program(
-    room: PlainRoom, event: RoomEvent, entry: str
-) -> None:
+def test_unlogged_event_has_program_prefix(room: PlainRoom, event: RoomEvent, entry: str) -> None:
     assert list(room.take(event)) == [entry]
 
 
-def test_continuation_names_the_command_that_follows(room: PlainRoom) -> None:
+def test_continuation_prints_join_command(room: PlainRoom) -> None:
     found = Continuation("r2", "Standup", "bob", "ann", "p", ("10.0.0.7:7",), ("eve",))
     note, command = room.take(ContinuationsChanged((found,)))
     assert note.startswith("Note: bob continues this room as a new one, “Standup”")
@@ -321,7 +311,7 @@ def test_a_guest_whom_no_agent_answers_is_told(scene: Scene) -> None:
     )
 
 
-async def test_a_chat_begins_with_the_last_entries_and_open_questions(
+async def test_chat_starts_with_recent_entries(
     scene: Scene, keyboard: Callable[[str], None]
 ) -> None:
     scene.joined.ask("run_command", command="rm\n" + "echo\n" * 60)
@@ -339,7 +329,7 @@ async def test_a_chat_begins_with_the_last_entries_and_open_questions(
     assert lines[-2:] == ["Here: ann (host)", "> bob (member)"]
 
 
-async def test_a_chat_ends_with_the_connection_and_says_how_to_go_on(
+async def test_lost_connection_ends_with_command(
     scene: Scene, keyboard: Callable[[str], None]
 ) -> None:
     joined = scene.joined
@@ -356,7 +346,7 @@ async def test_a_chat_ends_with_the_connection_and_says_how_to_go_on(
     ]
 
 
-async def test_the_end_of_the_input_waits_for_what_was_typed(
+async def test_end_of_input_awaits_pending(
     scene: Scene, keyboard: Callable[[str], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     message = PendingMessage("1", "hello", emote=False, at=0.0)
@@ -412,14 +402,14 @@ def test_line_waits_for_a_slow_command(scene: Scene) -> None:
     assert room.is_over
 
 
-def test_the_decision_of_another_owner_is_no_question(scene: Scene, room: PlainRoom) -> None:
+def test_other_owners_decision_is_not_asked(scene: Scene, room: PlainRoom) -> None:
     (event,) = scene.joined.feed(MessagePosted("1", "dig", handler="bob"), by="bob")
     asked = ApprovalRequested(event.seq, "a", "genie", "rm", {})
     scene.joined.feed(DecisionMade(event.seq, "delegate"), asked, by="bob")
     assert list(room.questions()) == []
 
 
-async def test_input_that_is_no_utf_8_is_a_line_all_the_same(
+async def test_non_utf8_input_is_one_line(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     source, end = os.pipe()
@@ -440,7 +430,7 @@ async def test_input_that_is_no_utf_8_is_a_line_all_the_same(
 
 
 @pytest.mark.parametrize("title", ["Garden", "Shed"])
-def test_a_title_that_a_room_has_already_is_noted(
+def test_existing_title_hints_at_resume(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

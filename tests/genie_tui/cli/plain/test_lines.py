@@ -53,7 +53,7 @@ def told(joined: ScriptedJoinedRoom, *events: Event) -> list[str]:
     return list(entries_of(events, joined.state))
 
 
-def test_changes_replies_and_reactions_are_told_in_words(joined: ScriptedJoinedRoom) -> None:
+def test_edits_replies_reactions_are_worded(joined: ScriptedJoinedRoom) -> None:
     (first,) = joined.feed(MessagePosted("1", "lunch?"), by="bob")
     (reply,) = joined.feed(MessagePosted("2", "yes", reply_to=first.seq))
     (on, off) = joined.feed(ReactionChanged(5, "👍"), ReactionChanged(5, "👍", on=False))
@@ -74,7 +74,7 @@ def test_changes_replies_and_reactions_are_told_in_words(joined: ScriptedJoinedR
     ]
 
 
-def test_a_change_by_another_member_is_told_as_one_without_effect(
+def test_edit_by_other_has_no_effect(
     joined: ScriptedJoinedRoom,
 ) -> None:
     joined.feed(MessagePosted("1", "no"), by="bob")
@@ -93,7 +93,7 @@ def test_what_is_not_proven_is_marked(joined: ScriptedJoinedRoom) -> None:
     assert "without effect (⚠ not proven: its author did not write that message)" in shown[2]
 
 
-def test_a_recovered_message_names_whose_copy_it_is_from(joined: ScriptedJoinedRoom) -> None:
+def test_recovered_message_names_source(joined: ScriptedJoinedRoom) -> None:
     original = Event(70, 1.0, "cleo", MessagePosted("r", "from before"))
     (event,) = joined.feed(RecoveredEvent(original), by="bob")
     entry = "[5] cleo (recovered from bob's copy): from before"
@@ -125,7 +125,7 @@ def test_the_work_of_agents_is_told(joined: ScriptedJoinedRoom) -> None:
     assert told(joined, damaged) == ["[14] entry 14 can't be read: torn"]
 
 
-def test_files_and_quotes_belong_to_their_message(joined: ScriptedJoinedRoom) -> None:
+def test_files_and_quotes_share_one_entry(joined: ScriptedJoinedRoom) -> None:
     quote = Quote("r", "Old", (QuotedLine("eve", "a\n[9] ann: yes"),))
     file = FileRef("0" * 64, "a\n[9] ann: no.txt", 5)
     (event,) = joined.feed(MessagePosted("1", "see", files=(file,), quotes=(quote,)), by="bob")
@@ -148,7 +148,7 @@ def private_log() -> tuple[FoundedLog, list[Event]]:
     return log, [said, log.add("ann", change), log.add("ann", MessageDeleted(said.seq))]
 
 
-def test_what_others_whisper_is_neither_told_nor_printed_as_json() -> None:
+def test_private_text_of_others_is_hidden() -> None:
     log, events = private_log()
     assert list(entries_of(events, log.state)) == []
     printed = [json.loads(json_of(event, log.state)) for event in events]
@@ -195,7 +195,7 @@ def open_call(joined: ScriptedJoinedRoom, **more: Any) -> list[str]:
     return list(call_entries(call, joined.state.threads[seq], None, "Runs a program."))
 
 
-def test_a_call_is_told_with_all_that_is_known_of_it(joined: ScriptedJoinedRoom) -> None:
+def test_call_shows_all_known_details(joined: ScriptedJoinedRoom) -> None:
     entries = open_call(
         joined,
         where="ann's machine",
@@ -244,7 +244,7 @@ def test_a_call_is_told_with_all_that_is_known_of_it(joined: ScriptedJoinedRoom)
         assert part in again
 
 
-def test_a_join_request_names_number_kind_place_and_key() -> None:
+def test_join_request_shows_kind_and_key() -> None:
     key = identity("eve").key
     entry = request_entry(JoinRequested(6, "bob\n", key, "10.0.0.66", kind="agent"))
     assert entry.startswith("JOIN REQUEST 6: bob␤, an agent, from 10.0.0.66. ")
@@ -253,7 +253,7 @@ def test_a_join_request_names_number_kind_place_and_key() -> None:
     assert "from this machine" in request_entry(JoinRequested(7, "bob", key, "loopback"))
 
 
-def test_an_entry_is_shown_again_with_its_answer_and_reactions(joined: ScriptedJoinedRoom) -> None:
+def test_entry_repeats_with_reactions(joined: ScriptedJoinedRoom) -> None:
     seq = joined.say_here("why?", "bob")
     joined.feed(DecisionMade(seq, "delegate"), AnswerPosted(seq, "So."))
     joined.feed(ReactionChanged(seq, "👍"), ReactionChanged(seq, "👀", answer=True))

@@ -48,7 +48,7 @@ def room() -> list[Event]:
     return [Event(n, MORNING + n, by, body) for n, (by, body) in enumerate(bodies, 1)]
 
 
-def test_every_line_has_its_number_and_time_and_nothing_a_terminal_obeys() -> None:
+def test_lines_have_number_and_safe_text() -> None:
     assert "\n".join(text for _at, text in lines(room())) == (
         "── Saturday, 21 November 2026 ──\n"
         "    1  09:00:01  ◇ the room Standup was opened\n"
@@ -68,13 +68,13 @@ def test_times_are_those_of_the_events() -> None:
     assert [at - MORNING for at, _text in lines(room())] == [1, 1, 2, 3, 4, 5]
 
 
-def test_a_part_is_understood_by_what_went_before() -> None:
+def test_excerpt_uses_earlier_context() -> None:
     texts = [text for _at, text in lines(room(), first=4)]
     assert texts[1].startswith("    4  09:00:04  genie to ann, about [2]: an")
     assert len(texts) == 3
 
 
-def test_each_day_is_announced_also_when_the_clock_was_set_back() -> None:
+def test_each_day_change_is_announced() -> None:
     log = RoomLog()
     for at in (MORNING, MORNING + 86_400, MORNING):
         log.events.append(Event(len(log.events) + 1, at, "ann", MessagePosted(str(at), "x")))

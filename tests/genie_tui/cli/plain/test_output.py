@@ -19,14 +19,14 @@ from genie_tui.cli.plain.output import MARK, NARROWEST, Output, rows
 
 
 @given(st.text(NASTY, max_size=200) | st.text(max_size=200), st.integers(0, 100))
-def test_only_the_first_line_of_an_entry_has_no_mark(text: str, columns: int) -> None:
+def test_only_first_line_lacks_mark(text: str, columns: int) -> None:
     first, *more = rows(f"[1] bob: {visible(text)}", columns)
     assert first.startswith("[1]")
     assert all(line.startswith(MARK.rstrip()) for line in more)
 
 
 @given(st.text("ab д漢👍 ", max_size=300), st.integers(NARROWEST, 60))
-def test_no_line_is_wider_than_the_terminal_and_nothing_is_lost(text: str, columns: int) -> None:
+def test_rows_fit_width_and_lose_nothing(text: str, columns: int) -> None:
     lines = list(rows(text, columns))
     whole = lines[0] + "".join(line.removeprefix(MARK) for line in lines[1:])
     assert whole.replace(" ", "") == text.replace(" ", "")
@@ -34,7 +34,7 @@ def test_no_line_is_wider_than_the_terminal_and_nothing_is_lost(text: str, colum
     assert all(sum(wide.get(char, 1) for char in line) <= columns for line in lines)
 
 
-def test_padding_does_not_bring_a_forged_line_to_the_first_column() -> None:
+def test_padding_forges_no_first_column() -> None:
     forged = "CALL 7: your agent asks to use calculate"
     for blanks in range(120):
         entry = f"[6] eve: hi{' ' * blanks}{forged}"
@@ -50,7 +50,7 @@ def terminal() -> Iterator[tuple[int, int]]:
     os.close(slave)
 
 
-async def test_a_terminals_width_counts_and_a_pipes_does_not(terminal: tuple[int, int]) -> None:
+async def test_only_terminal_output_wraps(terminal: tuple[int, int]) -> None:
     entry = "[6] bob: one two three four five six"
     await Output(terminal[1], "utf-8").write([entry])
     shown = os.read(terminal[0], 1_000).decode().splitlines()
@@ -62,7 +62,7 @@ async def test_a_terminals_width_counts_and_a_pipes_does_not(terminal: tuple[int
     os.close(source)
 
 
-async def test_a_reader_that_is_slow_blocks_nothing_else() -> None:
+async def test_slow_reader_blocks_nothing() -> None:
     source, end = os.pipe()
     writing = asyncio.ensure_future(Output(end).write(["x" * 1_000_000]))
     await asyncio.sleep(0)
@@ -72,7 +72,7 @@ async def test_a_reader_that_is_slow_blocks_nothing_else() -> None:
     os.close(source)
 
 
-async def test_a_reader_that_is_gone_is_noticed_before_the_next_line() -> None:
+async def test_closed_reader_is_noticed_early() -> None:
     source, end = os.pipe()
     closed = asyncio.Event()
     loop = asyncio.get_running_loop()

@@ -43,14 +43,14 @@ def typist() -> Iterator[Typist]:
 @pytest.mark.parametrize(
     "command", ["/msg bob", "/ask", "  /reply 12", "/edit 12", "/mgs bob", "/deny 3", "/MSG bob"]
 )
-def test_pasted_lines_stay_with_a_text_that_may_be_private(typist: Typist, command: str) -> None:
+def test_paste_stays_with_private_command(typist: Typist, command: str) -> None:
     typist.write(f"{command} one\ntwo é\n/quit\n\nfour\n")
     assert typist.next() == f"{command} one\ntwo é\n/quit\n\nfour"
     typist.write("hello all\n")
     assert typist.next() == "hello all"
 
 
-def test_a_paste_that_ends_within_a_line_waits_for_its_end(typist: Typist) -> None:
+def test_unfinished_paste_waits_for_newline(typist: Typist) -> None:
     typist.write("/msg bob one\ntwo\nthr")
     with pytest.raises(Empty):
         typist.lines.get(timeout=0.5)
@@ -65,7 +65,7 @@ def test_lines_to_all_stay_lines(typist: Typist) -> None:
     assert [typist.next() for _ in range(3)] == ["one", "//msg two", "/me three"]
 
 
-def test_a_line_is_edited_as_ever_after_a_private_one(typist: Typist) -> None:
+def test_editing_works_after_private_line(typist: Typist) -> None:
     typist.write("/msg bob one\n")
     assert typist.next() == "/msg bob one"
     typist.write("twx\x7fo\n")

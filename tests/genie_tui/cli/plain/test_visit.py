@@ -49,7 +49,7 @@ async def as_json(visit: Visit) -> int:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("work", [say_hello, tail, chat])
-async def test_a_signal_ends_a_visit_that_waits_to_be_let_in(
+async def test_signal_ends_waiting_for_admission(
     scene: Scene, work: Work, number: signal.Signals
 ) -> None:
     scene.opener.admitted.clear()
@@ -62,7 +62,7 @@ async def test_a_signal_ends_a_visit_that_waits_to_be_let_in(
     assert not scene.joined.left
 
 
-async def test_a_message_that_the_room_takes_too_long_for_is_not_sent(
+async def test_slow_room_leaves_message_unsent(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(say_module, "RECORDED", 0.05)
@@ -105,7 +105,7 @@ async def test_an_answer_is_printed_and_nothing_else(scene: Scene) -> None:
     assert scene.printed.read() == "Two\nlines␛\n"
 
 
-async def test_who_has_to_approve_what_is_told_once_while_an_answer_is_waited_for(
+async def test_approver_is_named_once_per_wait(
     scene: Scene, capsys: pytest.CaptureFixture[str]
 ) -> None:
     saying = start_task(attend(scene.visit, wait_for_answer))
@@ -151,7 +151,7 @@ async def test_no_answer_is_told(
     assert scene.printed.read() == ""
 
 
-async def test_the_past_ends_where_the_room_was_caught_up(scene: Scene) -> None:
+async def test_history_ends_at_catch_up(scene: Scene) -> None:
     """However many deliveries it came in."""
     for number in range(6):
         scene.joined.feed(MessagePosted(str(number), f"old {number}"))
@@ -166,9 +166,7 @@ async def test_the_past_ends_where_the_room_was_caught_up(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("work", [last_three, as_json])
-async def test_a_reader_that_is_gone_ends_a_visit_in_which_nothing_happens(
-    scene: Scene, work: Work
-) -> None:
+async def test_closed_reader_ends_quiet_visit(scene: Scene, work: Work) -> None:
     visiting = start_task(attend(scene.visit, work))
     await scene.printed.until("bob")
     scene.close_reader()
@@ -178,7 +176,7 @@ async def test_a_reader_that_is_gone_ends_a_visit_in_which_nothing_happens(
     assert scene.joined.left
 
 
-async def test_a_slow_reader_does_not_keep_a_signal_from_ending_a_visit(scene: Scene) -> None:
+async def test_signal_ends_visit_of_slow_reader(scene: Scene) -> None:
     scene.joined.feed(MessagePosted("1", "x" * 1_000_000))
     visiting = start_task(attend(scene.visit, last_three))
     await scene.printed.until("[4]")

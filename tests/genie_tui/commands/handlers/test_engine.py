@@ -88,7 +88,7 @@ def order(screen: RoomScreen, text: str) -> None:
     screen.query_one(Composer).post_message(Composer.Submitted(text))
 
 
-def test_each_agent_stands_with_its_model_in_plain_text() -> None:
+def test_models_are_listed_as_plain_text() -> None:
     first, second, *_ = models_in_use(Bench()).splitlines()
     assert first == "genie: openai:[big] (pydantic-ai)"
     assert second == "coder: ollama:small␛ (openai-agents)"
@@ -100,7 +100,7 @@ def test_the_offline_helper_has_no_library() -> None:
     assert models_in_use(bench).splitlines()[0] == "genie: offline helper"
 
 
-async def test_models_are_shown_and_exchanged_by_command() -> None:
+async def test_model_command_shows_and_switches() -> None:
     joined = ScriptedJoinedRoom(engine_status=EngineStatus(EngineState.LOADING))
     joined.open_room()
     async with in_room(joined) as (screen, pilot):
@@ -120,7 +120,7 @@ async def test_models_are_shown_and_exchanged_by_command() -> None:
         assert len(joined.models) == 2
 
 
-async def test_a_model_whose_local_server_does_not_run_is_warned_about() -> None:
+async def test_unreachable_model_server_warns() -> None:
     joined = ScriptedJoinedRoom()
     joined.open_room()
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -156,7 +156,7 @@ def program() -> Bench:
     return bench
 
 
-async def test_the_options_of_a_program_are_listed_and_chosen() -> None:
+async def test_program_options_are_listed_and_set() -> None:
     joined = ScriptedJoinedRoom()
     joined.workbench = bench = program()
     joined.open_room()
@@ -200,7 +200,7 @@ async def test_a_mode_that_may_not_ask_is_confirmed() -> None:
         await until(pilot, lambda: bench.options.chosen == {"mode": "ask"})
 
 
-async def test_without_a_program_or_before_it_runs_there_is_nothing_to_set() -> None:
+async def test_mode_needs_running_program() -> None:
     joined = ScriptedJoinedRoom()
     joined.workbench = Bench()
     joined.open_room()
@@ -214,7 +214,7 @@ async def test_without_a_program_or_before_it_runs_there_is_nothing_to_set() -> 
         await until(pilot, lambda: NOT_STARTED in notes(pilot))
 
 
-async def test_a_summary_is_asked_for_where_there_is_a_conversation() -> None:
+async def test_compact_needs_own_conversation() -> None:
     joined = ScriptedJoinedRoom()
     joined.open_room()
     program = Bench()
@@ -234,7 +234,7 @@ async def test_a_summary_is_asked_for_where_there_is_a_conversation() -> None:
             assert bench is None or bench.compacted == (said == "before its next answer")
 
 
-async def test_jobs_are_listed_in_plain_text_and_stopped_by_number() -> None:
+async def test_jobs_are_listed_and_stopped() -> None:
     bench = Bench()
     stopped = list[int]()
 

@@ -37,7 +37,7 @@ def _at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
 
 
-def test_a_file_is_saved_among_the_downloads_beside_others(source: Path, tmp_path: Path) -> None:
+def test_save_numbers_duplicate_downloads(source: Path, tmp_path: Path) -> None:
     first = save_to(source, "a.pdf", "")
     second = save_to(source, "a.pdf", "")
     assert first == tmp_path / "home" / "Downloads" / "a.pdf"
@@ -46,7 +46,7 @@ def test_a_file_is_saved_among_the_downloads_beside_others(source: Path, tmp_pat
     assert not second.stat().st_mode & stat.S_IXUSR
 
 
-def test_a_file_is_saved_where_the_person_wants_it(source: Path, tmp_path: Path) -> None:
+def test_save_goes_to_chosen_folder(source: Path, tmp_path: Path) -> None:
     assert save_to(source, "a.pdf", str(tmp_path)) == tmp_path / "a.pdf"
     assert save_to(source, "a.pdf", f"{tmp_path}/b.pdf") == tmp_path / "b.pdf"
     for to in (f"{tmp_path}/none/", f"{tmp_path}/none/b.pdf"):
@@ -77,7 +77,7 @@ def test_what_could_run_is_refused_by_its_name(source: Path, name: str) -> None:
 @pytest.mark.parametrize(
     "head", [b"#!/bin/sh", b"\x7fELF", b"MZ\x90", b"\xef\xbb\xbf[Desktop Entry]", b"\n#!/bin/sh"]
 )
-def test_what_is_a_program_is_refused_whatever_its_name(source: Path, head: bytes) -> None:
+def test_disguised_program_is_refused(source: Path, head: bytes) -> None:
     source.write_bytes(head)
     with pytest.raises(NotOpened, match="program"):
         copy_to_show(source, "a.txt")
@@ -191,7 +191,7 @@ async def test_a_file_is_opened_by_the_system(
         assert Path(shown.read_text().strip()).name == "second.txt"
 
 
-async def test_a_link_of_the_selected_message_is_opened(
+async def test_link_of_selected_message_opens(
     joined: ScriptedJoinedRoom, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.platform", "linux")

@@ -138,7 +138,7 @@ def holder(member: ScriptedJoinedRoom) -> ScriptedJoinedRoom:
     return member
 
 
-async def test_a_member_with_the_hosts_role_has_authority(holder: ScriptedJoinedRoom) -> None:
+async def test_host_role_moderates_and_admits(holder: ScriptedJoinedRoom) -> None:
     async with in_room(holder) as (screen, pilot):
         order(screen, "/kick carol too loud")
         await until(pilot, lambda: holder.moderations == [("kick", "carol", None, "too loud")])
@@ -159,7 +159,7 @@ async def test_but_not_over_what_is_the_hosts_alone(holder: ScriptedJoinedRoom) 
         assert (holder.shares, holder.offers) == ([], [])
 
 
-async def test_open_requests_are_forgotten_until_the_room_repeats_them(
+async def test_lost_connection_drops_requests(
     holder: ScriptedJoinedRoom,
 ) -> None:
     async with in_room(holder) as (screen, pilot):
@@ -171,7 +171,7 @@ async def test_open_requests_are_forgotten_until_the_room_repeats_them(
         await until(pilot, lambda: door.callers == (HostingOffered("alice"),))
 
 
-async def test_an_invite_is_asked_of_the_host_and_shown_when_it_comes(
+async def test_requested_invite_is_shown(
     holder: ScriptedJoinedRoom,
 ) -> None:
     async with in_room(holder) as (screen, pilot):
@@ -191,7 +191,7 @@ async def test_an_invite_is_asked_of_the_host_and_shown_when_it_comes(
         assert "as a member" in str(about.render())
 
 
-async def test_an_old_program_of_the_host_issues_none_for_others(
+async def test_host_of_old_version_issues_none(
     holder: ScriptedJoinedRoom,
 ) -> None:
     holder.invite_error = InvitesUnknown("alice")
@@ -231,7 +231,7 @@ async def test_a_knock_is_answered_at_the_door(host: ScriptedJoinedRoom) -> None
     ("who", "said"),
     [("host", "gives way by itself"), ("member", "is not seen here until")],
 )
-async def test_two_hosts_are_shown_as_long_as_there_are_two(
+async def test_second_host_banner_lasts_while_two(
     who: str, said: str, request: pytest.FixtureRequest
 ) -> None:
     one: ScriptedJoinedRoom = request.getfixturevalue(who)
@@ -256,7 +256,7 @@ async def test_a_knock_is_answered_by_a_command(host: ScriptedJoinedRoom) -> Non
         assert screen.query_one(JoinRequests).callers == ()
 
 
-async def test_a_knock_that_could_not_be_answered_stays(host: ScriptedJoinedRoom) -> None:
+async def test_unanswered_join_request_stays(host: ScriptedJoinedRoom) -> None:
     host.connected = False
     async with in_room(host) as (screen, pilot):
         host.emit(CAROL)
@@ -266,7 +266,7 @@ async def test_a_knock_that_could_not_be_answered_stays(host: ScriptedJoinedRoom
         assert screen.query_one(JoinRequests).callers == (CAROL,)
 
 
-async def test_the_same_name_twice_is_not_answered_blindly(host: ScriptedJoinedRoom) -> None:
+async def test_duplicate_name_is_not_admitted(host: ScriptedJoinedRoom) -> None:
     async with in_room(host) as (screen, pilot):
         for knock in (CAROL, JoinRequested(8, "CAROL", "", "10.0.0.9")):
             host.emit(knock)
@@ -301,7 +301,7 @@ async def test_an_offer_is_accepted_or_not(member: ScriptedJoinedRoom) -> None:
             assert member.accepted == accepted
 
 
-async def test_the_app_is_asked_to_hand_over_when_somebody_is_willing(
+async def test_accepted_offer_asks_for_hand_over(
     host: ScriptedJoinedRoom,
 ) -> None:
     async with recorded(host) as (app, pilot):
@@ -409,7 +409,7 @@ def test_who_may_instead_is_told() -> None:
     assert no_authority(joined).endswith("carol may, too.")
 
 
-def test_members_take_over_while_the_host_is_away() -> None:
+def test_takeover_needs_absent_host() -> None:
     joined = joined_room_of("bob")
     assert "alice is hosting" in cannot_take_over(joined)
     joined.connection = ConnectionStatus(ConnectionState.RETRYING)
@@ -438,7 +438,7 @@ def test_the_host_is_told_how_to_hand_over() -> None:
     assert "/host NAME" in cannot_take_over(joined_room_of("alice"))
 
 
-async def test_a_room_whose_invite_was_shown_is_no_longer_unshared(
+async def test_shown_invite_marks_room_shared(
     host: ScriptedJoinedRoom,
 ) -> None:
     service = ScriptedRoomService(host)

@@ -69,7 +69,7 @@ async def test_a_reply_to_an_answer_names_the_answer(joined: ScriptedJoinedRoom)
         await until(pilot, lambda: joined.replies == [answered])
 
 
-async def test_escape_cancels_a_reply_and_keeps_the_text(joined: ScriptedJoinedRoom) -> None:
+async def test_escape_cancels_reply_keeps_text(joined: ScriptedJoinedRoom) -> None:
     async with in_room(joined) as (screen, pilot):
         said(joined, "when?", "bob")
         await select_last(screen, pilot)
@@ -80,7 +80,7 @@ async def test_escape_cancels_a_reply_and_keeps_the_text(joined: ScriptedJoinedR
         await until(pilot, lambda: joined.replies == [0])
 
 
-async def test_a_reply_is_shown_with_its_quote_and_leads_there(joined: ScriptedJoinedRoom) -> None:
+async def test_reply_shows_quote_and_leads_there(joined: ScriptedJoinedRoom) -> None:
     async with in_room(joined) as (screen, pilot):
         first = said(joined, "when is it?", "bob")
         joined.feed(MessagePosted("r", "at noon", reply_to=first), by="cleo")
@@ -95,7 +95,7 @@ async def test_a_reply_is_shown_with_its_quote_and_leads_there(joined: ScriptedJ
         await until(pilot, lambda: chosen.chosen is not None and chosen.chosen.seq != first)
 
 
-async def test_keys_for_a_message_select_one_or_say_how(joined: ScriptedJoinedRoom) -> None:
+async def test_message_keys_select_latest_or_hint(joined: ScriptedJoinedRoom) -> None:
     async with in_room(joined) as (screen, pilot):
         await pilot.press("f5", "y")
         none = "Select a message first: f5, then ↑ ↓."
@@ -111,7 +111,7 @@ async def test_keys_for_a_message_select_one_or_say_how(joined: ScriptedJoinedRo
         await until(pilot, lambda: editor(screen).has_focus)
 
 
-async def test_an_own_message_is_edited_in_the_composer(joined: ScriptedJoinedRoom) -> None:
+async def test_own_message_is_edited_in_composer(joined: ScriptedJoinedRoom) -> None:
     async with in_room(joined) as (screen, pilot):
         seq = said(joined, "teh plan", "ann")
         screen.query_one(Composer).draft = "a draft"
@@ -126,7 +126,7 @@ async def test_an_own_message_is_edited_in_the_composer(joined: ScriptedJoinedRo
         assert "teh" not in shown(screen)
 
 
-async def test_a_message_that_begins_with_a_slash_is_edited_as_it_was_typed(
+async def test_leading_slash_survives_edit(
     joined: ScriptedJoinedRoom,
 ) -> None:
     async with in_room(joined) as (screen, pilot):
@@ -138,7 +138,7 @@ async def test_a_message_that_begins_with_a_slash_is_edited_as_it_was_typed(
         assert joined.stops == []
 
 
-async def test_an_edit_keeps_whether_a_message_says_what_its_author_does(
+async def test_edit_keeps_emote(
     joined: ScriptedJoinedRoom,
 ) -> None:
     async with in_room(joined) as (screen, pilot):
@@ -183,7 +183,7 @@ async def test_a_refused_edit_is_an_edit_again(joined: ScriptedJoinedRoom, to: s
 
 
 @pytest.mark.parametrize(("to", "input_"), [("", "on Friday"), ("bob", "/msg bob on Friday")])
-async def test_a_refused_edit_waits_in_the_history_if_its_message_is_gone(
+async def test_refused_edit_of_gone_is_recalled(
     joined: ScriptedJoinedRoom, to: str, input_: str
 ) -> None:
     async with in_room(joined) as (screen, pilot):
@@ -196,7 +196,7 @@ async def test_a_refused_edit_waits_in_the_history_if_its_message_is_gone(
         await until(pilot, lambda: screen.query_one(Composer).draft == input_)
 
 
-async def test_a_refused_edit_of_an_unknown_message_is_for_its_author_alone(
+async def test_refused_edit_of_unknown_is_private(
     joined: ScriptedJoinedRoom,
 ) -> None:
     async with in_room(joined) as (screen, pilot):
@@ -206,7 +206,7 @@ async def test_a_refused_edit_of_an_unknown_message_is_for_its_author_alone(
         await until(pilot, lambda: screen.query_one(Composer).draft == "/msg ann on Friday")
 
 
-async def test_a_refused_message_waits_in_the_history_while_another_is_written(
+async def test_refused_message_waits_during_reply(
     joined: ScriptedJoinedRoom,
 ) -> None:
     async with in_room(joined) as (screen, pilot):
@@ -219,7 +219,7 @@ async def test_a_refused_message_waits_in_the_history_while_another_is_written(
         assert screen.query_one(Composer).draft == ""
 
 
-async def test_without_a_connection_an_edit_stays_in_the_composer(
+async def test_offline_edit_stays_in_composer(
     joined: ScriptedJoinedRoom,
 ) -> None:
     joined.connected = False
@@ -261,7 +261,7 @@ async def test_a_message_is_deleted_after_a_question(joined: ScriptedJoinedRoom)
         assert "a secret" not in shown(screen)
 
 
-async def test_reactions_are_picked_shown_and_taken_back(joined: ScriptedJoinedRoom) -> None:
+async def test_reactions_are_picked_and_removed(joined: ScriptedJoinedRoom) -> None:
     async with in_room(joined) as (screen, pilot):
         seq = said(joined, "hello", "bob")
         await select_last(screen, pilot)
@@ -280,7 +280,7 @@ async def test_reactions_are_picked_shown_and_taken_back(joined: ScriptedJoinedR
 
 
 @pytest.mark.parametrize("end", [RunFailed, RunCancelled])
-async def test_a_failed_or_stopped_message_is_sent_again(
+async def test_failed_message_is_resent(
     joined: ScriptedJoinedRoom, end: type[RunFailed | RunCancelled]
 ) -> None:
     async with in_room(joined) as (screen, pilot):

@@ -28,7 +28,7 @@ def to_ann(joined: ScriptedJoinedRoom, text: str) -> int:
     return joined.feed(private, by="bob")[0].seq
 
 
-async def test_msg_sends_to_one_member_and_ask_to_the_own_agent(joined: ScriptedJoinedRoom) -> None:
+async def test_msg_and_ask_choose_reader(joined: ScriptedJoinedRoom) -> None:
     async with in_room(joined) as (_, pilot):
         await pilot.press(*"/msg @bob be quiet, ok?", "enter")
         await until(pilot, lambda: joined.said == [("be quiet, ok?", False)])
@@ -55,7 +55,7 @@ async def test_refused_quiet_message_is_quiet_draft(joined: ScriptedJoinedRoom) 
         await until(pilot, lambda: screen.draft == "/quiet late")
 
 
-async def test_without_a_text_the_next_message_is_private(joined: ScriptedJoinedRoom) -> None:
+async def test_bare_msg_makes_next_text_private(joined: ScriptedJoinedRoom) -> None:
     async with in_room(joined) as (screen, pilot):
         await pilot.press(*"/msg bob", "enter")
         await until(pilot, lambda: "Private message to bob" in str(editor(screen).border_title))
@@ -67,7 +67,7 @@ async def test_without_a_text_the_next_message_is_private(joined: ScriptedJoined
         await until(pilot, lambda: joined.readers == ["bob", ""])
 
 
-async def test_a_private_draft_is_private_in_another_composer_and_in_the_history(
+async def test_private_draft_stays_private(
     joined: ScriptedJoinedRoom,
 ) -> None:
     """A suspended draft, one that is brought back and one that is recalled must not go to all."""
@@ -80,7 +80,7 @@ async def test_a_private_draft_is_private_in_another_composer_and_in_the_history
         await until(pilot, lambda: screen.query_one(Composer).draft == "/msg bob psst")
 
 
-async def test_a_refused_private_message_is_a_private_draft_again(
+async def test_refused_private_message_is_draft(
     joined: ScriptedJoinedRoom,
 ) -> None:
     async with in_room(joined) as (screen, pilot):
@@ -100,7 +100,7 @@ async def test_a_reply_to_a_private_message_is_private(joined: ScriptedJoinedRoo
         assert joined.replies == [seq]
 
 
-async def test_an_edit_of_a_private_message_is_a_private_draft(joined: ScriptedJoinedRoom) -> None:
+async def test_edit_of_private_message_is_private(joined: ScriptedJoinedRoom) -> None:
     async with in_room(joined) as (screen, pilot):
         private = MessagePosted("1", "teh plan", to="bob", sealed=BOX)
         seq = joined.feed(private, by="ann")[0].seq
@@ -111,7 +111,7 @@ async def test_an_edit_of_a_private_message_is_a_private_draft(joined: ScriptedJ
         await until(pilot, lambda: joined.changes == [MessageEdited(seq, "teh plan!")])
 
 
-async def test_a_retry_of_a_private_request_stays_private(joined: ScriptedJoinedRoom) -> None:
+async def test_retry_of_private_stays_private(joined: ScriptedJoinedRoom) -> None:
     async with in_room(joined) as (_, pilot):
         seq = joined.feed(
             MessagePosted("1", "why?", handler="ann", to="ann", sealed=BOX), by="ann"
@@ -121,7 +121,7 @@ async def test_a_retry_of_a_private_request_stays_private(joined: ScriptedJoined
         await until(pilot, lambda: joined.readers == ["ann"])
 
 
-async def test_reactions_and_attachments_are_not_private(joined: ScriptedJoinedRoom) -> None:
+async def test_reactions_and_files_are_refused(joined: ScriptedJoinedRoom) -> None:
     async with in_room(joined) as (screen, pilot):
         to_ann(joined, "are you there?")
         await select_last(screen, pilot)
@@ -135,7 +135,7 @@ async def test_reactions_and_attachments_are_not_private(joined: ScriptedJoinedR
         assert screen.draft == "/msg bob psst"
 
 
-async def test_private_messages_look_different_and_those_of_others_are_not_shown(
+async def test_private_text_of_others_is_hidden(
     joined: ScriptedJoinedRoom,
 ) -> None:
     async with in_room(joined) as (screen, pilot):
@@ -161,9 +161,7 @@ async def test_private_messages_look_different_and_those_of_others_are_not_shown
 
 
 @pytest.mark.parametrize("key", ["e", "r"])
-async def test_a_private_draft_stays_private_when_another_message_is_chosen(
-    joined: ScriptedJoinedRoom, key: str
-) -> None:
+async def test_private_draft_survives_selection(joined: ScriptedJoinedRoom, key: str) -> None:
     async with in_room(joined) as (screen, pilot):
         joined.feed(MessagePosted("1", "for all"), by="ann")
         await pilot.press(*"/msg bob", "enter", *"secret")
@@ -184,7 +182,7 @@ async def test_escape_leaves_a_private_draft_private(joined: ScriptedJoinedRoom)
         await until(pilot, lambda: joined.readers == ["bob"])
 
 
-async def test_a_restored_draft_does_not_swallow_a_command(joined: ScriptedJoinedRoom) -> None:
+async def test_restored_draft_keeps_command(joined: ScriptedJoinedRoom) -> None:
     async with in_room(joined) as (screen, pilot):
         screen.draft = "/msg bob secret"
         screen.views._bring_draft("see you all", screen.text)
@@ -194,16 +192,14 @@ async def test_a_restored_draft_does_not_swallow_a_command(joined: ScriptedJoine
 
 
 @pytest.mark.parametrize("text", ["\u200b/msg bob secret", "\ufeff /msg bob secret"])
-async def test_what_can_not_be_seen_before_a_command_does_not_count(
-    joined: ScriptedJoinedRoom, text: str
-) -> None:
+async def test_invisible_prefix_is_ignored(joined: ScriptedJoinedRoom, text: str) -> None:
     async with in_room(joined) as (screen, pilot):
         screen.draft = text
         await pilot.press("enter")
         await until(pilot, lambda: joined.readers == ["bob"])
 
 
-async def test_what_only_looks_like_a_slash_is_not_sent(joined: ScriptedJoinedRoom) -> None:
+async def test_slash_lookalike_is_not_sent(joined: ScriptedJoinedRoom) -> None:
     async with in_room(joined) as (screen, pilot):
         screen.draft = "\uff0fmsg bob secret"
         await pilot.press("enter")
@@ -211,7 +207,7 @@ async def test_what_only_looks_like_a_slash_is_not_sent(joined: ScriptedJoinedRo
         assert joined.said == []
 
 
-async def test_a_command_by_its_key_that_is_refused_says_why(
+async def test_refused_key_command_says_why(
     joined: ScriptedJoinedRoom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object, **__: object) -> str:

@@ -64,7 +64,7 @@ def test_prompts_complete_like_commands() -> None:
 
 
 @pytest.mark.parametrize("agrees", [True, False])
-async def test_its_text_is_shown_and_sent_with_the_server_as_its_origin(*, agrees: bool) -> None:
+async def test_prompt_is_shown_before_sending(*, agrees: bool) -> None:
     joined = ScriptedJoinedRoom()
     joined.open_room()
     joined.workbench = made = bench()
@@ -90,7 +90,7 @@ async def test_its_text_is_shown_and_sent_with_the_server_as_its_origin(*, agree
         assert list(reading.sources) == ["the prompt toy:review"]
 
 
-async def test_one_that_is_not_sent_gives_the_draft_back() -> None:
+async def test_unsent_prompt_returns_draft() -> None:
     joined = ScriptedJoinedRoom()
     joined.open_room()
     joined.workbench = bench()

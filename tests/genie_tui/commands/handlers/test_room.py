@@ -23,7 +23,7 @@ def knowing(monkeypatch: pytest.MonkeyPatch) -> None:
     redaction.know({"A_KEY": VALUE})
 
 
-async def test_own_preferences_are_edited_kept_and_told(joined: ScriptedJoinedRoom) -> None:
+async def test_own_preferences_are_edited(joined: ScriptedJoinedRoom) -> None:
     service = ScriptedRoomService(joined, wishes={joined.name: "in rhymes"})
     async with in_room(joined, service=service) as (screen, pilot):
 
@@ -74,7 +74,7 @@ async def test_own_preferences_are_edited_kept_and_told(joined: ScriptedJoinedRo
         await until(pilot, lambda: pilot.app.screen is screen)
 
 
-async def test_those_of_others_are_shown_and_a_secret_is_not_sent(
+async def test_other_preferences_shown_no_secret(
     joined: ScriptedJoinedRoom,
 ) -> None:
     async with in_room(joined) as (screen, pilot):
@@ -106,7 +106,7 @@ def _told(screen: RoomScreen) -> str:
     return "\n".join(notice.message for notice in screen.app._notifications)
 
 
-async def test_one_is_told_who_is_here_and_who_somebody_is(joined: ScriptedJoinedRoom) -> None:
+async def test_members_are_listed_with_details(joined: ScriptedJoinedRoom) -> None:
     async with in_room(joined) as (screen, pilot):
         composer = screen.query_one(Composer)
         composer.post_message(Composer.Submitted("/who"))

@@ -5,7 +5,7 @@ from genie_tui.app import GenieApp
 from genie_tui.screens.dialogs.ask_line import AskLineScreen
 
 
-async def test_what_is_typed_is_returned_without_space_around_it() -> None:
+async def test_typed_line_is_stripped() -> None:
     app = GenieApp(ScriptedRoomService(ScriptedJoinedRoom()), None, "ann", clock=Ticking())
     answers: list[str | None] = []
     async with app.run_test() as pilot:

@@ -85,7 +85,7 @@ async def test_typing_on_agrees_to_nothing() -> None:
         assert app.answers == []
 
 
-async def test_all_of_it_can_be_read_and_none_is_markup() -> None:
+async def test_long_text_scrolls_without_markup() -> None:
     app = Host()
     async with app.run_test() as pilot:
         assert "[this]" in str(app.screen.query_one("#confirm-title", Static).render())
@@ -95,7 +95,7 @@ async def test_all_of_it_can_be_read_and_none_is_markup() -> None:
         await until(pilot, lambda: app.screen.query_one("#confirm-scroll").scroll_y > 0)
 
 
-async def test_words_of_others_are_agreed_to_at_their_end() -> None:
+async def test_read_first_confirms_at_end_only() -> None:
     app = Host(read_first=True)
     async with app.run_test() as pilot:
         area = app.screen.query_one("#confirm-scroll")

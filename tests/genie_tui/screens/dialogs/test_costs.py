@@ -34,7 +34,7 @@ def lines(widget: Any) -> str:
     return "\n".join(widget.render_line(y).text.rstrip() for y in range(widget.size.height))
 
 
-async def test_costs_are_shown_on_a_small_screen_and_the_budget_is_raised() -> None:
+async def test_small_screen_shows_costs() -> None:
     joined = ScriptedJoinedRoom(workbench=cast("EngineControls", Bench()))
     joined.open_room()
     asked = joined.say_here("what is it?")
@@ -61,7 +61,7 @@ async def test_costs_are_shown_on_a_small_screen_and_the_budget_is_raised() -> N
         await until(pilot, lambda: any("no token limit" in each.message for each in notices))
 
 
-def test_columns_give_way_to_the_names_on_a_narrow_screen() -> None:
+def test_narrow_table_keeps_names() -> None:
     usage = Usage("gpt-5-mini", input_tokens=292, output_tokens=25, seconds=0.5, cost=0.01)
     rows = [CostRow("decisions · gpt-5-mini", usage, depth=1)]
     head, row = str(cost_table(rows, 50)).split("\n")

@@ -4,7 +4,7 @@ from genie_tui.screens.dialogs.full_view import FullViewScreen
 from genie_tui.screens.help import HelpScreen
 
 
-async def test_two_keys_at_once_close_one_screen_and_not_the_one_below() -> None:
+async def test_double_key_closes_one_screen() -> None:
     app = App[None]()
     async with app.run_test() as pilot:
         below = app.screen
@@ -19,7 +19,7 @@ async def test_two_keys_at_once_close_one_screen_and_not_the_one_below() -> None
             assert len(app.screen_stack) == 1
 
 
-async def test_a_screen_that_is_covered_is_not_closed_nor_what_covers_it() -> None:
+async def test_covered_screen_is_not_closed() -> None:
     app = App[None]()
     async with app.run_test() as pilot:
         under, over = FullViewScreen("under", ""), FullViewScreen("over", "")

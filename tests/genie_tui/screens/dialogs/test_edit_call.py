@@ -57,7 +57,7 @@ async def write(pilot: Pilot[Any], edit: EditCallScreen, text: str, says: str) -
     await until(pilot, lambda: says in state_of(edit))
 
 
-async def test_a_call_is_changed_shown_and_then_allowed(joined: ScriptedJoinedRoom) -> None:
+async def test_edited_call_is_reviewed_then_sent(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
     approval = joined.ask("run", command="rm -rf x")
     joined.schemas[approval] = SCHEMA
@@ -127,7 +127,7 @@ async def test_next_call_follows_an_edited_one(joined: ScriptedJoinedRoom) -> No
         assert len(joined.answers) == 1
 
 
-async def test_a_call_that_is_gone_leaves_the_text_and_answers_nothing(
+async def test_vanished_call_is_not_answered(
     joined: ScriptedJoinedRoom,
 ) -> None:
     clock = HandClock()
@@ -194,7 +194,7 @@ async def test_a_tool_is_allowed_so_often_or_so_long(joined: ScriptedJoinedRoom)
         assert len(joined.answers) == 1  # it was typed about another call
 
 
-async def test_what_was_allowed_is_listed_and_taken_back_and_auto_mode_is_marked(
+async def test_grants_are_revoked_and_auto_marked(
     joined: ScriptedJoinedRoom,
 ) -> None:
     clock = HandClock()
@@ -232,7 +232,7 @@ async def test_what_was_allowed_is_listed_and_taken_back_and_auto_mode_is_marked
         assert joined.autos == [True, False]
 
 
-def test_a_grant_says_whose_it_is_how_far_it_goes_and_when_it_was_used() -> None:
+def test_grant_shows_scope_and_last_use() -> None:
     session = grant_lines(Grant(1, "ann", "system", "rm\x1b", "session", 0.0, "*"), 0.0).plain
     assert "rm␛" in session
     assert "until the session ends" in session
@@ -246,7 +246,7 @@ def test_a_grant_says_whose_it_is_how_far_it_goes_and_when_it_was_used() -> None
     assert "from now" in grant_lines(minutes, 30.0).plain
 
 
-async def test_a_grant_quotes_the_message_as_its_author_left_it(joined: ScriptedJoinedRoom) -> None:
+async def test_grant_quotes_edited_message(joined: ScriptedJoinedRoom) -> None:
     async with in_room(joined) as (_, pilot):
         message = joined.say_here("list the files", "bob")
         joined.feed(MessageEdited(message, "wipe the disk"), by="bob")
@@ -259,7 +259,7 @@ async def test_a_grant_quotes_the_message_as_its_author_left_it(joined: Scripted
         assert quote in str(listed.get_option_at_index(0).prompt)
 
 
-async def test_the_keys_for_grants_stay_in_sight_on_a_small_terminal(
+async def test_small_terminal_keeps_grant_keys(
     joined: ScriptedJoinedRoom,
 ) -> None:
     clock = HandClock()
@@ -280,7 +280,7 @@ async def test_the_keys_for_grants_stay_in_sight_on_a_small_terminal(
         assert pilot.app.screen.region.contains_region(box.region)
 
 
-async def test_the_host_says_what_becomes_of_messages_from_before(
+async def test_host_decides_on_backlog(
     joined: ScriptedJoinedRoom,
 ) -> None:
     async with in_room(joined, (80, 24)) as (screen, pilot):

@@ -61,7 +61,7 @@ async def asked(
         yield Asked(screen, pilot, answers)
 
 
-async def test_what_is_typed_is_wished_by_the_keyboard_alone() -> None:
+async def test_keyboard_alone_fills_request() -> None:
     async with asked() as dialog:
         assert dialog.says("title") == "Export “[/red]␛[2J”"
         assert "with 2 attached files, 3.4 kB" in str(dialog.files.label)
@@ -75,7 +75,7 @@ async def test_what_is_typed_is_wished_by_the_keyboard_alone() -> None:
         assert await dialog.answer("escape") is None
 
 
-async def test_all_of_it_is_seen_on_the_smallest_terminal() -> None:
+async def test_smallest_terminal_shows_all() -> None:
     async with asked(size=SMALLEST) as dialog:
         await dialog.type("garden-plans-for-spring.md")
         dialog.files.value = True
@@ -102,7 +102,7 @@ async def test_without_files_none_are_offered() -> None:
         assert await dialog.answer("enter") == ExportRequest("garden.zip")
 
 
-async def test_a_part_can_be_chosen_of_what_is_to_be_read() -> None:
+async def test_parts_can_be_chosen() -> None:
     async with asked(Attached()) as dialog:
         request = await dialog.answer("tab", "space", "tab", "space", "enter")
         assert request == ExportRequest(
@@ -153,7 +153,7 @@ async def test_the_archive_is_the_form_that_has_files() -> None:
         assert not dialog.files.value
 
 
-async def test_why_it_was_not_written_is_told_until_another_name_is_typed() -> None:
+async def test_problem_shows_until_name_changes() -> None:
     async with asked(problem="there is no folder [/red]\x1b") as dialog:
         assert dialog.says() == "there is no folder [/red]␛"
         await dialog.pilot.press("end", "x")

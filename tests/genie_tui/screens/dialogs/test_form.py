@@ -102,7 +102,7 @@ async def test_a_kept_secret_is_not_sent(joined: ScriptedJoinedRoom) -> None:
     assert joined.answers == []
 
 
-async def test_the_card_says_who_asks_for_what_and_no_key_but_one_answers(
+async def test_card_shows_request_and_one_key(
     joined: ScriptedJoinedRoom,
 ) -> None:
     clock = HandClock()
@@ -131,7 +131,7 @@ def keys_of(card: ApprovalCard) -> str:
     return str(card.query_one("#card-keys", Static).render())
 
 
-async def test_a_server_that_waits_no_longer_gets_nothing(joined: ScriptedJoinedRoom) -> None:
+async def test_cancelled_request_gets_no_answer(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
     approval = ask_form(joined)
     async with in_room(joined, (80, 32), clock) as (screen, pilot):
@@ -146,7 +146,7 @@ async def test_a_server_that_waits_no_longer_gets_nothing(joined: ScriptedJoined
 
 
 @pytest.mark.parametrize("agrees", [True, False])
-async def test_an_address_is_opened_only_after_agreeing(
+async def test_address_opens_after_consent(
     joined: ScriptedJoinedRoom, monkeypatch: pytest.MonkeyPatch, *, agrees: bool
 ) -> None:
     opened: list[str] = []

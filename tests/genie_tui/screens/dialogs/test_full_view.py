@@ -21,7 +21,7 @@ async def shown(screen: FullViewScreen) -> tuple[int, str]:
         return box.height, text.text
 
 
-async def test_it_is_as_high_as_the_text_and_leaves_room_for_the_keys() -> None:
+async def test_height_follows_text() -> None:
     short, _ = await shown(FullViewScreen("title", "one word"))
     long, _ = await shown(FullViewScreen("title", "a line\n" * 100))
     assert short == 9
@@ -36,7 +36,7 @@ async def test_code_is_indented_instead_of_fenced() -> None:
     assert text == "so:\n    x = 1\nthere"
 
 
-async def test_a_part_of_the_text_is_copied_or_all_of_it() -> None:
+async def test_selection_or_all_is_copied() -> None:
     async with App[None]().run_test(size=(80, 24)) as pilot:
         screen = FullViewScreen("title", "alpha beta\ngamma")
         await pilot.app.push_screen(screen)
@@ -50,7 +50,7 @@ async def test_a_part_of_the_text_is_copied_or_all_of_it() -> None:
         assert notes(pilot).splitlines() == ["Copied 16 characters.", "Copied 5 characters."]
 
 
-async def test_it_says_below_the_text_who_signed_a_message() -> None:
+async def test_signer_shows_below_text() -> None:
     log = founded("bob")
     said = log.says("bob", "hello\n\nthe message: signed by ann; proven\n" + "more\n" * 40).seq
     screen = FullViewScreen.of_message(log.state.threads[said], log.state)

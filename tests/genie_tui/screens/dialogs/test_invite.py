@@ -92,7 +92,7 @@ async def test_a_new_one_is_made_after_a_question(joined: ScriptedJoinedRoom) ->
         await until(pilot, lambda: pilot.app.clipboard == "genie1-number1")
 
 
-async def test_a_command_makes_one_for_one_person_and_a_time(joined: ScriptedJoinedRoom) -> None:
+async def test_command_makes_limited_invite(joined: ScriptedJoinedRoom) -> None:
     async with in_room(joined) as (room, pilot):
         command = Composer.Submitted("/invite --once --for 2h")
         room.query_one(Composer).post_message(command)
@@ -112,7 +112,7 @@ async def test_a_command_makes_one_for_one_person_and_a_time(joined: ScriptedJoi
         assert "Anyone who has it" in shown(again, "#invite-about")
 
 
-async def test_an_invite_with_limits_is_told_as_that_as_long_as_it_is_the_one(
+async def test_limited_invite_keeps_its_terms(
     joined: ScriptedJoinedRoom,
 ) -> None:
     async with in_room(joined) as (room, pilot):
@@ -146,7 +146,7 @@ async def test_without_an_open_invite_it_says_so(joined: ScriptedJoinedRoom) -> 
         assert pilot.app.clipboard == ""
 
 
-async def test_where_all_invites_have_ended_a_key_makes_one(joined: ScriptedJoinedRoom) -> None:
+async def test_key_makes_invite_after_all_ended(joined: ScriptedJoinedRoom) -> None:
     invites = ScriptedInvites("")
     invites.takes_invites = True
     joined.hosting.invites = invites

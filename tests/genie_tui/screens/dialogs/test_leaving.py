@@ -15,7 +15,7 @@ def told(screen: LeavingScreen) -> str:
     return "\n".join(str(each.visual) for each in screen.query(Static) if each.display)
 
 
-async def test_what_ends_the_work_now_is_in_view_on_the_smallest_terminal() -> None:
+async def test_hurry_key_fits_smallest_terminal() -> None:
     log = RoomLog()
     for number in range(LISTED + 3):
         log.ask("ann", f"write number {number} " * 3)
@@ -31,7 +31,7 @@ async def test_what_ends_the_work_now_is_in_view_on_the_smallest_terminal() -> N
         assert box.content_region.contains_region(keys.region)
 
 
-async def test_nothing_is_offered_that_could_not_be_hurried() -> None:
+async def test_nothing_to_hurry_offers_no_key() -> None:
     async with Small().run_test() as pilot:
         screen = LeavingScreen(hosts=False, ending=lambda: ShutdownProgress("saying goodbye"))
         await pilot.app.push_screen(screen)

@@ -6,7 +6,7 @@ from genie_tui.onboarding import NONE_FOUND
 from genie_tui.screens.dialogs.pick import PickScreen, Row, _columns
 
 
-async def test_rows_take_one_line_and_the_keys_stay_in_sight_on_a_small_terminal(
+async def test_small_terminal_keeps_rows_and_keys(
     joined: ScriptedJoinedRoom,
 ) -> None:
     rows = [Row(str(number), "a text of many words " * 9, "why") for number in range(30)]
@@ -20,7 +20,7 @@ async def test_rows_take_one_line_and_the_keys_stay_in_sight_on_a_small_terminal
         assert screen.region.contains_region(box.region)
 
 
-def test_what_is_about_short_texts_begins_in_one_column() -> None:
+def test_short_rows_align_descriptions() -> None:
     short, shorter, alone = (
         Row("1", "Gemini CLI", "why"),
         Row("2", "goose", "why"),

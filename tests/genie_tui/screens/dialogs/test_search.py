@@ -42,7 +42,7 @@ async def open_search(pilot: Pilot[object], text: str) -> None:
     await until(pilot, lambda: isinstance(pilot.app.screen, SearchScreen))
 
 
-async def test_hits_are_listed_and_counted_and_lead_to_their_place(
+async def test_hits_are_counted_and_lead_there(
     joined: ScriptedJoinedRoom,
 ) -> None:
     async with in_room(joined) as (screen, pilot):
@@ -62,7 +62,7 @@ async def test_hits_are_listed_and_counted_and_lead_to_their_place(
         await until(pilot, lambda: pilot.app.screen is screen and chosen(screen) == second)
 
 
-async def test_texts_are_found_as_their_authors_left_them(
+async def test_edited_text_is_searched(
     joined: ScriptedJoinedRoom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(room_search, "PAGE", 2)  # the changes are in later parts of the log
@@ -78,7 +78,7 @@ async def test_texts_are_found_as_their_authors_left_them(
         assert "genie" in rows(pilot.app)[0]
 
 
-async def test_what_is_found_so_far_is_shown_and_another_text_ends_the_search(
+async def test_partial_hits_survive_failure(
     joined: ScriptedJoinedRoom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with in_room(joined) as (_, pilot):
@@ -100,7 +100,7 @@ async def test_what_is_found_so_far_is_shown_and_another_text_ends_the_search(
         await until(pilot, lambda: isinstance(pilot.app.screen, RoomScreen))
 
 
-async def test_of_many_hits_the_latest_are_listed_and_all_are_counted(
+async def test_latest_of_many_hits_are_listed(
     joined: ScriptedJoinedRoom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(search, "MOST_SHOWN", 3)

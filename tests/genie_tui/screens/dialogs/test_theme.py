@@ -48,7 +48,7 @@ async def open_list(pilot: Pilot[Any]) -> OptionList:
     return pilot.app.screen.query_one(OptionList)
 
 
-async def test_a_theme_is_shown_while_it_is_highlighted_and_saved_when_chosen(start: Start) -> None:
+async def test_highlight_previews_enter_saves(start: Start) -> None:
     async with start("genie-light") as (pilot, file):
         listed = await open_list(pilot)
         await until(pilot, lambda: listed.highlighted == 1)  # where the present one stands
@@ -73,14 +73,14 @@ async def test_going_back_restores_the_theme(start: Start) -> None:
         assert not file.exists()
 
 
-async def test_the_switch_between_dark_and_light_is_saved_too(start: Start) -> None:
+async def test_dark_light_toggle_is_saved(start: Start) -> None:
     async with start() as (pilot, file):
         await pilot.press("ctrl+t")
         await until(pilot, lambda: "Theme genie-light, saved." in notes(pilot))
         assert file.read_text() == 'theme = "genie-light"\n'
 
 
-async def test_a_theme_from_the_environment_is_left_alone_and_the_settings_show_the_live_one(
+async def test_environment_theme_is_not_saved(
     start: Start,
 ) -> None:
     async with start("nord", GENIE_THEME="nord") as (pilot, file):
@@ -94,7 +94,7 @@ async def test_a_theme_from_the_environment_is_left_alone_and_the_settings_show_
         assert field.value == pilot.app.theme == "genie-light"
 
 
-async def test_in_the_settings_the_field_follows_and_is_saved_with_the_others(
+async def test_settings_field_follows_toggle(
     start: Start,
 ) -> None:
     async with start() as (pilot, file):

@@ -10,7 +10,7 @@ from genie_tui.screens.dialogs.tools import NO_ENGINE, ToolsScreen
 from genie_tui.widgets.composer.composer import Composer
 
 
-async def test_it_shows_the_workbench_as_it_changes_on_a_small_terminal() -> None:
+async def test_workbench_updates_are_shown() -> None:
     joined = ScriptedJoinedRoom()
     joined.open_room()
     async with in_room(joined, (80, 24)) as (room, pilot):

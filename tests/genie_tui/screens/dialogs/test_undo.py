@@ -66,9 +66,7 @@ def order(screen: RoomScreen, text: str) -> None:
     screen.query_one(Composer).post_message(Composer.Submitted(text))
 
 
-async def test_the_latest_change_is_shown_and_undone_once_confirmed(
-    joined: ScriptedJoinedRoom, edits: Edits
-) -> None:
+async def test_latest_change_is_undone_on_confirm(joined: ScriptedJoinedRoom, edits: Edits) -> None:
     notes_file, clock = edits.workspace.root / "notes.md", HandClock()
     await edits.edit_file("notes.md", "two", "2\x1b[31m")
     await edits.write_file("new.md", "mine\n")
@@ -108,9 +106,7 @@ async def test_the_latest_change_is_shown_and_undone_once_confirmed(
         await until(pilot, lambda: "no change of a file is left" in notes(pilot))
 
 
-async def test_what_changes_while_the_question_is_open_is_left_alone(
-    joined: ScriptedJoinedRoom, edits: Edits
-) -> None:
+async def test_change_during_question_is_kept(joined: ScriptedJoinedRoom, edits: Edits) -> None:
     notes_file, clock = edits.workspace.root / "notes.md", HandClock()
     await edits.edit_file("notes.md", "two", "2")
     await edits.write_file("new.md", "mine\n")
@@ -124,9 +120,7 @@ async def test_what_changes_while_the_question_is_open_is_left_alone(
         assert notes_file.read_text(encoding="utf-8") == "yours"
 
 
-async def test_a_row_of_the_activity_list_undoes_the_change_of_its_call(
-    joined: ScriptedJoinedRoom, edits: Edits
-) -> None:
+async def test_activity_row_undoes_its_call(joined: ScriptedJoinedRoom, edits: Edits) -> None:
     clock = HandClock()
     with called(joined.ask("edit_file")):
         await edits.edit_file("notes.md", "two", "2")

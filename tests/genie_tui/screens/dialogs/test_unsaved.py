@@ -33,7 +33,7 @@ async def test_a_key_says_what_becomes_of_it(key: str, rescue: Rescue) -> None:
 
 
 @pytest.mark.parametrize("can_stay", [True, False])
-async def test_all_of_it_can_be_read_and_other_keys_end_nothing(*, can_stay: bool) -> None:
+async def test_long_text_scrolls_other_keys_idle(*, can_stay: bool) -> None:
     app = Host(can_stay=can_stay)
     async with app.run_test(size=(60, 16)) as pilot:
         screen = app.screen

@@ -127,7 +127,7 @@ def judged(template: str, *decisions: str, seconds: float = 2.0) -> WhatIfReport
     )
 
 
-async def test_two_reports_are_compared_with_both_reasons() -> None:
+async def test_comparison_shows_both_reasons() -> None:
     newer = judged("mine", "delegate", "ignore", "ignore", "delegate", "")
     older = judged("yours", "delegate", "delegate", "ignore", "ignore", "ignore")
     app = Host(newer, older)
@@ -146,7 +146,7 @@ async def test_two_reports_are_compared_with_both_reasons() -> None:
         assert app.ended == [4]
 
 
-async def test_comparing_ends_and_needs_two_whole_reports() -> None:
+async def test_comparison_needs_complete_reports() -> None:
     app = Host(judged("mine", "delegate"), report("earlier", outcome(1, "one")))
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("c")

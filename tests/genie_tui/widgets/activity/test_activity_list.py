@@ -64,7 +64,7 @@ async def shown(app: Host, pilot: Pilot[Any], events: list[Event]) -> ActivityLi
     return activity_list
 
 
-async def test_many_rows_cost_no_widgets_and_the_latest_are_in_view() -> None:
+async def test_many_rows_need_no_widgets() -> None:
     app = Host()
     async with app.run_test() as pilot:
         before = len(app.query("*"))
@@ -87,7 +87,7 @@ async def test_old_rows_go_when_there_are_too_many() -> None:
         assert "reason 19999" in "\n".join(lines(activity_list))
 
 
-async def test_the_selected_row_stays_where_it_is_when_old_ones_go() -> None:
+async def test_trimming_keeps_selected_row() -> None:
     app = Host()
     async with app.run_test() as pilot:
         events = many(MOST_ROWS + 10)
@@ -104,7 +104,7 @@ async def test_the_selected_row_stays_where_it_is_when_old_ones_go() -> None:
         assert "↓ 10 new" in lines(activity_list)[-1]
 
 
-async def test_a_selected_row_that_goes_leaves_the_oldest_selected() -> None:
+async def test_trimmed_selection_moves_to_oldest() -> None:
     app = Host()
     async with app.run_test() as pilot:
         events = many(MOST_ROWS + 10)
@@ -118,7 +118,7 @@ async def test_a_selected_row_that_goes_leaves_the_oldest_selected() -> None:
         assert activity_list.scroll_offset.y == 0
 
 
-async def test_what_a_state_holds_is_shown_until_the_log_tells_it_better() -> None:
+async def test_state_rows_show_until_log_arrives() -> None:
     app = Host()
     async with app.run_test() as pilot:
         joined = ScriptedJoinedRoom()
@@ -141,7 +141,7 @@ async def test_what_a_state_holds_is_shown_until_the_log_tells_it_better() -> No
         assert activity_list.row_count == 0
 
 
-async def test_events_that_are_shown_already_are_skipped() -> None:
+async def test_known_events_are_skipped() -> None:
     app = Host()
     async with app.run_test() as pilot:
         events = many(3)
@@ -163,7 +163,7 @@ async def test_a_decision_updates_its_row() -> None:
         assert activity_list.row_count == 1
 
 
-async def test_a_row_that_comes_to_pass_the_filter_appears_in_its_place() -> None:
+async def test_newly_matching_row_keeps_its_place() -> None:
     app = Host()
     async with app.run_test() as pilot:
         joined = ScriptedJoinedRoom()
@@ -179,7 +179,7 @@ async def test_a_row_that_comes_to_pass_the_filter_appears_in_its_place() -> Non
         assert text.index("broke 1") < text.index("broke 2")
 
 
-async def test_the_selection_stays_on_its_row_while_others_arrive() -> None:
+async def test_selection_stays_while_rows_arrive() -> None:
     app = Host()
     async with app.run_test() as pilot:
         events = many(50)
@@ -204,7 +204,7 @@ async def test_keys_move_the_selection_into_view() -> None:
             assert f"  reason {activity_list.cursor}" in lines(activity_list)
 
 
-async def test_keys_in_an_empty_activity_list_do_nothing() -> None:
+async def test_empty_list_ignores_keys() -> None:
     app = Host()
     async with app.run_test() as pilot:
         activity_list = app.query_one(ActivityList)
@@ -257,7 +257,7 @@ async def test_no_line_holds_what_commands_a_terminal() -> None:
         assert "[/red]" in text
 
 
-async def test_what_was_decided_again_can_be_marked_as_wrong() -> None:
+async def test_repeated_decision_can_be_marked() -> None:
     wanted: list[DecisionMarkRequested] = []
 
     class Marking(Host):
@@ -304,7 +304,7 @@ async def test_it_follows_again_once_it_is_left() -> None:
         assert activity_list.cursor is None
 
 
-async def test_at_its_end_it_follows_and_past_it_nothing_is_selected() -> None:
+async def test_end_follows_and_down_unselects() -> None:
     app = Host()
     async with app.run_test() as pilot:
         events = many(100)
@@ -343,14 +343,14 @@ REASON = (
 )
 
 
-def test_the_reason_is_wrapped_below_what_was_decided_and_complete() -> None:
+def test_reason_wraps_below_completely() -> None:
     first, *below = drawn(row_of(DecisionMade(1, "ignore", reason=REASON, elapsed=2.0)))
     assert first.split() == ["○", "stayed", "silent", "ann", "2.0", "s", "·", clock_time(2.0)]
     assert all(line.startswith(" " * INDENT) for line in below)
     assert " ".join(line.strip() for line in below) == REASON
 
 
-def test_a_decision_tells_why_before_what_about_or_who_is_at_what() -> None:
+def test_reason_precedes_query_or_activity() -> None:
     row = row_of(DecisionMade(1, "delegate", "it is \x1b[2J a question", query="add them up"))
     assert [line.strip() for line in drawn(row)[1:]] == ["it is ␛[2J a question", "add them up"]
     doing = drawn(row, doing="calling read_file")
@@ -362,7 +362,7 @@ def test_a_long_word_is_broken() -> None:
     assert "".join(line.strip() for line in drawn(row)[1:]) == "x" * 100
 
 
-def test_what_the_person_thinks_of_a_decision_stands_behind_it() -> None:
+def test_wrong_mark_follows_decision() -> None:
     row = row_of(DecisionMade(1, "ignore"))
     assert "! marked wrong" in " ".join(drawn(row, wrong=True))
     assert "wrong" not in drawn(row)[0]
@@ -373,7 +373,7 @@ def test_only_a_decision_is_marked() -> None:
     assert "wrong" not in " ".join(drawn(answered, wrong=True))
 
 
-def test_what_it_is_about_is_cut_and_what_it_took_is_not() -> None:
+def test_subject_is_cut_cost_is_not() -> None:
     spent = (Spending("system", "gpt-4o-mini", 1, 1_000, 10, 0, 1.0, 0.25),)
     row = row_of(
         DecisionMade(1, "delegate"), AnswerPosted(1, "word " * 40, elapsed=2.0, spent=spent)
@@ -385,7 +385,7 @@ def test_what_it_is_about_is_cut_and_what_it_took_is_not() -> None:
     assert last.strip() == "1.0k tok $0.25"
 
 
-async def test_rows_of_any_height_are_selected_one_by_one_and_shown_whole() -> None:
+async def test_tall_rows_are_selected_and_whole() -> None:
     app = Host()
     async with app.run_test(size=(45, 24)) as pilot:
         told = [REASON[: (37 * number) % len(REASON)] or "none" for number in range(60)]

@@ -45,7 +45,7 @@ def test_a_message_without_an_engine_has_no_row() -> None:
     assert [log.apply(event) for event in joined.feed(MessagePosted("x", "hi"))] == [()]
 
 
-def test_a_message_is_deciding_until_it_is_decided() -> None:
+def test_undecided_message_is_deciding() -> None:
     log = activity_list()
     assert (log.rows[0].kind, headline(log.rows[0]).tone) == (RowKind.DECISION, Tone.BUSY)
 
@@ -62,7 +62,7 @@ def test_ignore_names_its_reason() -> None:
     )
 
 
-def test_delegate_names_reason_query_and_receiver() -> None:
+def test_delegation_names_query_and_target() -> None:
     decided = DecisionMade(5, "delegate", "it is a question", query="do it", receiver="bob")
     line = headline(activity_list(decided).rows[0])
     assert "bob" in line.verdict
@@ -77,7 +77,7 @@ def test_a_failed_reasoner_is_not_silence() -> None:
     assert (failed.verdict, failed.reason) == ("could not answer ann", "reasoner failed: no key")
 
 
-def test_a_failure_tells_what_broke_and_not_whose_agent_it_was() -> None:
+def test_failure_omits_agent_owner() -> None:
     known = headline(
         activity_list(RunFailed(5, "agent", "agent 'system' of bob: model 'x' failed")).rows[0]
     )
@@ -88,12 +88,12 @@ def test_a_failure_tells_what_broke_and_not_whose_agent_it_was() -> None:
     assert setup.reason == "set-up failed: model 'x' needs KEY: set it"
 
 
-def test_a_failure_after_the_decision_is_a_row_of_its_own() -> None:
+def test_late_failure_is_separate_row() -> None:
     log = activity_list(DecisionMade(5, "delegate"), RunFailed(5, "agent", "broke"))
     assert [row.kind for row in log.rows] == [RowKind.DECISION, RowKind.FAILURE]
 
 
-def test_an_approval_is_one_row_from_asking_to_the_answer() -> None:
+def test_approval_is_one_row() -> None:
     log = activity_list(
         DecisionMade(5, "delegate"),
         ApprovalRequested(5, "p", "genie", "rm", {"path": "x"}),
@@ -114,7 +114,7 @@ def test_a_parked_approval_can_be_allowed_later() -> None:
     assert headline(log.rows[1]).verdict == "allowed rm for the session (docs/*) by ann"
 
 
-def test_a_parked_approval_stays_parked_when_its_run_is_stopped() -> None:
+def test_parked_approval_survives_stop() -> None:
     log = activity_list(
         DecisionMade(5, "delegate", query="q"),
         ApprovalRequested(5, "x", "system", "tool", {}),
@@ -126,7 +126,7 @@ def test_a_parked_approval_stays_parked_when_its_run_is_stopped() -> None:
     ]
 
 
-def test_what_still_asks_when_the_run_ends_stays_unanswered() -> None:
+def test_pending_approval_ends_unanswered() -> None:
     log = activity_list(
         DecisionMade(5, "delegate"),
         ApprovalRequested(5, "p", "genie", "rm", {}),
@@ -200,7 +200,7 @@ def test_details_hold_everything() -> None:
     assert "hello" in fields["message"]
 
 
-def test_search_looks_at_author_message_and_verdict() -> None:
+def test_search_covers_author_text_verdict() -> None:
     row = activity_list(DecisionMade(5, "ignore", reason="Small talk"), text="Good MORNING").rows[0]
     for part in ("ann", "morning", "small talk", "stayed silent"):
         assert part in searchable(row)
@@ -278,7 +278,7 @@ def test_a_row_says_by_what_a_call_was_settled(
     assert "changes" not in fields
 
 
-def test_changes_are_told_with_whose_they_are_and_what_they_were() -> None:
+def test_edited_call_shows_changes() -> None:
     changed = ApprovalResolved(5, "p", "approved", arguments={"path": "b", "n": 1}, how="edit")
     row = settled_row(changed)
     assert headline(row).verdict == "allowed rm with changes by ann"
@@ -329,7 +329,7 @@ def test_old_rows_go_and_numbers_stay() -> None:
     assert log.row(log.numbers[-1]).said.seq == message
 
 
-def test_what_still_runs_is_told_of_after_its_row_is_gone() -> None:
+def test_running_work_outlives_trimmed_row() -> None:
     log, joined = begun(DecisionMade(5, "delegate"), ApprovalRequested(5, "p", "genie", "rm", {}))
     crowded(log, joined)
     assert log.working(5) is None
@@ -340,7 +340,7 @@ def test_what_still_runs_is_told_of_after_its_row_is_gone() -> None:
     assert log.rows[-1].kind is RowKind.ANSWER
 
 
-def test_a_parked_call_is_remembered_after_its_row_is_gone() -> None:
+def test_parked_call_outlives_trimmed_row() -> None:
     log, joined = begun(
         DecisionMade(5, "delegate"),
         ApprovalRequested(5, "p", "genie", "rm", {}),
@@ -352,7 +352,7 @@ def test_a_parked_call_is_remembered_after_its_row_is_gone() -> None:
     assert log.apply(decided) == (log.numbers[-1],)
 
 
-def test_nothing_is_known_of_what_is_over_and_gone() -> None:
+def test_finished_work_is_forgotten() -> None:
     log, joined = begun(DecisionMade(5, "ignore"))
     crowded(log, joined)
     (late,) = joined.feed(RunFailed(7, "lost", "late"))

@@ -15,7 +15,7 @@ WIPE = ToolApproval("p", 1, "ann", "system", "toy_wipe", {"path": "notes"}, "", 
 
 
 @pytest.mark.parametrize("claim", [CLAIMS_TO_DESTROY, "it only [b]reads"])
-def test_the_claim_of_a_server_stands_beside_that_nothing_is_known(claim: str) -> None:
+def test_server_claim_adds_to_unknown(claim: str) -> None:
     view = CardView(WIPE, "ann", "go", 1, 1, replace(UNKNOWN_EFFECTS, claim=claim))
     text = effect_content(view).plain
     assert text.split("\n")[:2] == [
@@ -24,7 +24,7 @@ def test_the_claim_of_a_server_stands_beside_that_nothing_is_known(claim: str) -
     ]
 
 
-def test_what_a_denial_cannot_hold_is_on_the_card() -> None:
+def test_unheld_denial_is_on_card() -> None:
     unheld = "without a sandbox, it may read files that rules deny (*.env)"
     runs = ToolEffects((ToolEffect("run", "tar cf x ."),), unheld=unheld)
     assert unheld in effect_content(CardView(WIPE, "ann", "go", 1, 1, runs)).plain.split("\n")

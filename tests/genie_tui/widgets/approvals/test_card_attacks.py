@@ -55,7 +55,7 @@ def ask_to_write(joined: ScriptedJoinedRoom, lines: int) -> str:
 
 
 @pytest.mark.parametrize("size", [SMALL, USUAL, WIDE, HUGE])
-async def test_a_long_change_is_not_allowed_from_its_first_screen(
+async def test_long_change_needs_reading_to_end(
     joined: ScriptedJoinedRoom, size: tuple[int, int]
 ) -> None:
     clock = HandClock()
@@ -76,7 +76,7 @@ async def test_a_long_change_is_not_allowed_from_its_first_screen(
 
 
 @pytest.mark.parametrize("size", [SMALL, USUAL, WIDE, HUGE])
-async def test_the_tool_the_machine_and_the_effect_are_on_the_screen(
+async def test_tool_machine_and_effect_are_shown(
     joined: ScriptedJoinedRoom, size: tuple[int, int]
 ) -> None:
     clock = HandClock()
@@ -177,7 +177,7 @@ async def test_a_program_needs_a_second_key(joined: ScriptedJoinedRoom) -> None:
         ),
     ],
 )
-async def test_what_a_guest_asks_for_says_its_reach_and_needs_a_second_key(
+async def test_guest_request_needs_second_key(
     joined: ScriptedJoinedRoom, key: str, answer: Answer, words: str
 ) -> None:
     clock = HandClock()
@@ -220,7 +220,7 @@ async def test_a_pattern_is_edited_before_it_counts(joined: ScriptedJoinedRoom) 
         await until(pilot, lambda: joined.answers == expected)
 
 
-async def test_effects_that_become_known_are_shown_before_a_key_counts(
+async def test_late_effects_are_shown_first(
     joined: ScriptedJoinedRoom,
 ) -> None:
     clock = HandClock()
@@ -243,7 +243,7 @@ async def test_effects_that_become_known_are_shown_before_a_key_counts(
         assert joined.answers == []
 
 
-async def test_a_call_that_is_always_asked_about_offers_no_further_permission(
+async def test_non_grantable_call_offers_once(
     joined: ScriptedJoinedRoom,
 ) -> None:
     clock = HandClock()
@@ -267,7 +267,7 @@ async def test_a_call_that_is_always_asked_about_offers_no_further_permission(
         assert not card(screen).has_class("-writing")
 
 
-async def test_a_call_that_the_tool_will_refuse_says_why_only_it_can_be_allowed(
+async def test_refusal_limits_grant_and_says_why(
     joined: ScriptedJoinedRoom,
 ) -> None:
     clock = HandClock()
@@ -321,7 +321,7 @@ async def test_a_small_card_is_scrolled_to_its_end(joined: ScriptedJoinedRoom) -
         assert area.scroll_y >= 3
 
 
-async def test_keys_that_were_typed_for_the_shell_answer_nothing(
+async def test_keys_for_shell_answer_nothing(
     joined: ScriptedJoinedRoom,
 ) -> None:
     clock = HandClock()

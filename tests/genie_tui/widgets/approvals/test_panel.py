@@ -55,7 +55,7 @@ def asking(log: RoomLog, by: str, approval: str, **arguments: object) -> int:
     return said.seq
 
 
-async def test_all_that_waited_is_shown_whoever_was_asked() -> None:
+async def test_past_approvals_include_all_owners() -> None:
     log = RoomLog()
     parked = asking(log, "ann", "one", path="[b]a.txt")
     log.add(ApprovalResolved(parked, "one", "parked"), "ann")
@@ -88,7 +88,7 @@ async def test_very_many_are_counted() -> None:
         assert "and 5 more" in app.text()
 
 
-async def test_messages_whose_turn_comes_later_are_counted() -> None:
+async def test_queued_messages_are_counted() -> None:
     log = RoomLog()
     asking(log, "ann", "one", path="a.txt")
     asking(log, "ann", "two", path="b.txt")
@@ -107,9 +107,7 @@ async def test_messages_whose_turn_comes_later_are_counted() -> None:
 
 
 @pytest.mark.parametrize("is_late", [False, True])
-async def test_what_the_agent_got_is_quoted_beside_what_was_posted(
-    joined: ScriptedJoinedRoom, is_late: bool
-) -> None:
+async def test_card_quotes_edited_and_posted(joined: ScriptedJoinedRoom, is_late: bool) -> None:
     """An edit before the decision is what the agent acts on; one after it changes nothing for it."""
     async with in_room(joined) as (screen, pilot):
         message = joined.say_here("please list the files", "bob")

@@ -31,14 +31,14 @@ def test_new_ones_do_not_move_the_view() -> None:
     assert (viewed(made), made.position, len(made)) == ("b", 2, 3)
 
 
-def test_the_next_one_takes_the_place_of_one_that_is_gone() -> None:
+def test_next_replaces_removed() -> None:
     made = queue("a", "b", "c")
     made.step(1)
     made.update([request("a"), request("c")])
     assert viewed(made) == "c"
 
 
-def test_the_last_one_gives_way_to_the_one_before() -> None:
+def test_last_yields_to_previous() -> None:
     made = queue("a", "b")
     made.step(1)
     made.update([request("a")])
@@ -52,7 +52,7 @@ def test_steps_around_the_ends(by: int, expected: str) -> None:
     assert viewed(made) == expected
 
 
-def test_an_answered_one_is_gone_before_the_room_says_so() -> None:
+def test_answered_leaves_before_room_says() -> None:
     made = queue("a", "b")
     made.answered("a")
     assert viewed(made) == "b"
@@ -60,7 +60,7 @@ def test_an_answered_one_is_gone_before_the_room_says_so() -> None:
     assert len(made) == 1
 
 
-def test_one_that_waits_again_later_is_shown_again() -> None:
+def test_recurring_request_returns() -> None:
     made = queue("a")
     made.answered("a")
     made.update([])

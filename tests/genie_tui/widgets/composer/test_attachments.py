@@ -58,7 +58,7 @@ class Host(App[None]):
         yield self.line
 
 
-async def test_it_shows_what_goes_along_and_nothing_else() -> None:
+async def test_line_shows_exactly_attachments() -> None:
     app = Host()
     async with app.run_test(size=(100, 10)):
         assert not app.line.display
@@ -182,13 +182,13 @@ def test_other_text_names_no_files(text: str) -> None:
     assert files_named(text) == ()
 
 
-def test_a_text_that_names_anything_else_is_a_text(files: tuple[Path, Path]) -> None:
+def test_mixed_text_names_no_files(files: tuple[Path, Path]) -> None:
     for more in ("and this", "/no/such/file", str(files[0].parent)):
         assert files_named(f"{files[0]} {more}") == ()
     assert files_named(f"{files[0]} 'open") == ()
 
 
-def test_only_what_begins_like_a_path_is_looked_at() -> None:
+def test_only_path_like_text_is_checked() -> None:
     assert may_name_files(" '/tmp/x'")
     for text in ("plain.txt", "so /tmp/x", "", "/", "/" + "x" * LONGEST_PASTE):
         assert not may_name_files(text)

@@ -42,13 +42,13 @@ def test_where_nothing_is_offered(before: str) -> None:
         ("@genius /re", []),
     ],
 )
-def test_the_agents_own_commands_come_behind_its_name(before: str, texts: list[str]) -> None:
+def test_agent_commands_follow_its_name(before: str, texts: list[str]) -> None:
     agents = (("review", "Review the changes"), ("undo", ""))
     found = offer(before, Completions(("ann",), (("help", ""),), agent_commands=agents))
     assert [choice.text for choice in found.choices] == texts if found else not texts
 
 
-def test_a_word_typed_in_full_comes_before_longer_ones() -> None:
+def test_exact_word_precedes_longer() -> None:
     found = offer("/mode", Completions(commands=(("model", ""), ("mode", ""))))
     assert found is not None
     assert [choice.text for choice in found.choices] == ["/mode", "/model"]
@@ -65,7 +65,7 @@ def argument(command: str, rest: str) -> tuple[str, Words] | None:
     return (rest, [("bob", "is here"), ("Bobby", "")]) if command == "kick" else None
 
 
-def test_what_a_command_takes_is_offered_after_it() -> None:
+def test_command_arguments_are_offered() -> None:
     completions = Completions(["bob"], [("kick", "")], argument)
     offered = offer("/kick bo", completions)
     assert offered is not None
@@ -75,7 +75,7 @@ def test_what_a_command_takes_is_offered_after_it() -> None:
     assert offer("/help bo", completions) is None
 
 
-def test_a_name_with_its_sign_is_offered_where_the_command_takes_none() -> None:
+def test_mention_completes_in_any_command() -> None:
     offered = offer("/me greets @b", Completions(["bob"], [], argument))
     assert offered is not None
     assert offered.choices[0].text == "@bob"

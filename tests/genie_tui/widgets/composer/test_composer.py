@@ -128,7 +128,7 @@ async def test_a_paste_can_be_undone_and_redone(lines: int) -> None:
         assert app.composer.draft == text
 
 
-async def test_it_grows_with_the_text_up_to_eight_lines() -> None:
+async def test_composer_grows_to_eight_lines() -> None:
     app = Host()
     async with app.run_test(size=(60, 30)) as pilot:
         assert app.composer.size.height == 3
@@ -140,7 +140,7 @@ async def test_it_grows_with_the_text_up_to_eight_lines() -> None:
         assert app.composer.size.height == 10
 
 
-async def test_what_was_sent_can_be_called_back_and_the_draft_returns() -> None:
+async def test_up_recalls_sent_and_down_draft() -> None:
     app = Host()
     async with app.run_test() as pilot:
         await pilot.press(*"one", "enter", *"two", "enter", *"draft")
@@ -182,7 +182,7 @@ async def test_names_are_offered_above_and_accepted() -> None:
         assert app.sent == []
 
 
-async def test_commands_below_those_on_the_screen_are_counted_and_reached() -> None:
+async def test_hidden_commands_are_counted() -> None:
     app = Host()
     async with app.run_test(size=(80, 24)) as pilot:
         app.composer.candidates = lambda: Completions(
@@ -218,7 +218,7 @@ async def test_what_is_typed_in_full_is_sent_at_once() -> None:
 @pytest.mark.parametrize(
     ("typed", "draft"), [("bo", "@bob "), ("hi Ge", "hi @genie "), ("xyz", "xyz"), ("", "")]
 )
-async def test_tab_completes_a_bare_name_and_never_leaves(typed: str, draft: str) -> None:
+async def test_tab_completes_bare_name_in_place(typed: str, draft: str) -> None:
     app = Host()
     async with app.run_test() as pilot:
         await pilot.press(*typed, "tab", "tab")
@@ -238,7 +238,7 @@ async def test_tab_offers_names_if_several_begin_so() -> None:
         assert app.composer.draft == "@anton "
 
 
-async def test_escape_closes_the_choices_and_only_then_is_the_apps() -> None:
+async def test_escape_closes_choices_first() -> None:
     app = Host()
     async with app.run_test() as pilot:
         await pilot.press(*"/h")
@@ -320,7 +320,7 @@ async def test_keys_of_the_app_pass_through() -> None:
         assert app.composer.draft == "abc"
 
 
-async def test_a_draft_set_before_it_is_on_screen_is_there() -> None:
+async def test_early_draft_is_kept() -> None:
     composer = Composer()
     composer.draft = "early"
 
@@ -349,7 +349,7 @@ async def test_a_huge_paste_is_cut_and_says_so() -> None:
         assert "missing" not in str(editor.border_subtitle)
 
 
-async def test_a_paste_a_little_too_long_is_left_to_the_person() -> None:
+async def test_slightly_long_paste_is_kept() -> None:
     app = Host(limit=100)
     async with app.run_test() as pilot:
         await paste(pilot, "x" * 130)

@@ -1,7 +1,7 @@
 from genie_tui.widgets.composer.composer import KEPT, History
 
 
-def test_the_walk_goes_back_to_the_oldest_and_returns_to_the_draft() -> None:
+def test_walk_reaches_oldest_and_returns() -> None:
     history = History()
     history.add("one")
     history.add("two")
@@ -13,7 +13,7 @@ def test_the_walk_goes_back_to_the_oldest_and_returns_to_the_draft() -> None:
     assert history.newer("draft") is None
 
 
-def test_an_edit_on_the_way_is_kept_until_the_next_message() -> None:
+def test_edit_lasts_until_next_message() -> None:
     history = History()
     history.add("one")
     history.older("")
@@ -24,7 +24,7 @@ def test_an_edit_on_the_way_is_kept_until_the_next_message() -> None:
     assert history.older("two") == "one"
 
 
-def test_sending_the_same_twice_is_remembered_once() -> None:
+def test_repeated_message_is_stored_once() -> None:
     history = History()
     history.add("one")
     history.add("one")
@@ -38,7 +38,7 @@ def test_nothing_was_sent_yet() -> None:
     assert history.newer("draft") is None
 
 
-def test_what_came_back_is_found_first_and_costs_no_edit() -> None:
+def test_returned_text_comes_first() -> None:
     history = History()
     history.add("one")
     history.keep("came back")
@@ -50,7 +50,7 @@ def test_what_came_back_is_found_first_and_costs_no_edit() -> None:
     assert history.newer("and this") == "draft"
 
 
-def test_what_is_sent_and_comes_back_is_there_once() -> None:
+def test_returned_message_is_stored_once() -> None:
     history = History()
     history.add("one")
     history.keep("one")

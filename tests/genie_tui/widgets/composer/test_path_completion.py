@@ -17,7 +17,7 @@ def test_a_folder_is_wanted_once_and_then_known() -> None:
     assert wanted == ["~/", "~/"]
 
 
-def test_names_are_sorted_and_folders_end_with_a_slash(tmp_path: Path) -> None:
+def test_names_are_sorted_folders_get_slash(tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
     (tmp_path / "a.txt").write_text("x")
     assert names_in(f"{tmp_path}/") == ["a.txt", "b/"]

@@ -41,7 +41,7 @@ def test_a_diff_shows_what_came_and_went() -> None:
     assert found["+new"] == "done"
 
 
-def test_time_that_is_up_ends_the_colouring_and_not_the_code() -> None:
+def test_timeout_ends_colours_not_code() -> None:
     code = "s{" * 9_000
     assert highlight(code, "perl", PALETTE, until=0.0).spans == []
     assert highlight(code, "perl", PALETTE, until=perf_counter() + 0.05).plain == code

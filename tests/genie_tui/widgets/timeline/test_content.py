@@ -45,7 +45,7 @@ def test_it_begins_with_what_the_state_holds() -> None:
     assert texts(TimelineContent(log.state, "ann")) == ["q", "a"]
 
 
-def test_events_that_are_shown_already_are_skipped() -> None:
+def test_known_events_are_skipped() -> None:
     log = RoomLog()
     log.add(RoomCreated("r", "Garden"))
     first = log.say("ann", "one")
@@ -55,7 +55,7 @@ def test_events_that_are_shown_already_are_skipped() -> None:
     assert texts(talk) == ["one", "two"]
 
 
-def test_a_whole_log_replaces_what_the_state_showed() -> None:
+def test_whole_log_replaces_state() -> None:
     log = RoomLog()
     log.add(RoomCreated("r", "Garden"))
     log.add(MemberJoined("host"), "ann")
@@ -72,7 +72,7 @@ def test_a_whole_log_replaces_what_the_state_showed() -> None:
     ]
 
 
-def test_an_event_names_the_message_that_looks_different() -> None:
+def test_decision_touches_its_message() -> None:
     log = RoomLog()
     talk = TimelineContent(log.state, "ann")
     said = log.say("ann", "one", handler="ann")
@@ -83,7 +83,7 @@ def test_an_event_names_the_message_that_looks_different() -> None:
     assert [talk[index] for index in touched] == [talk[before - 1]]
 
 
-def test_what_cannot_be_read_either_changes_what_says_so() -> None:
+def test_unreadable_entries_merge() -> None:
     log = RoomLog()
     talk = TimelineContent(log.state, "ann")
     talk.add([log.say("ann", "one"), log.add(UnreadableEvent("damaged"))])
@@ -95,7 +95,7 @@ def test_what_cannot_be_read_either_changes_what_says_so() -> None:
     assert "entries 2 to 3" in note.text
 
 
-def test_an_answer_grows_at_the_end_until_it_is_there() -> None:
+def test_answer_streams_until_posted() -> None:
     log = RoomLog()
     asked = log.ask("ann", "q")
     talk = TimelineContent(log.state, "ann")
@@ -123,7 +123,7 @@ def test_text_for_an_unknown_message_is_dropped() -> None:
     assert not TimelineContent(RoomLog().state, "ann").stream(7, "ghost")
 
 
-def test_unsent_messages_come_last_and_new_ones_are_noticed() -> None:
+def test_unsent_messages_come_last() -> None:
     log = RoomLog()
     talk = TimelineContent(log.state, "ann")
     one, two = (PendingMessage(name, name, emote=False, at=START) for name in ("one", "two"))
@@ -171,7 +171,7 @@ def test_a_deletion_outlives_the_next_page() -> None:
     assert entry.is_deleted
 
 
-def test_what_changes_while_a_page_is_read_is_shown_in_it() -> None:
+def test_page_shows_later_edit() -> None:
     log = long_log(3 * WINDOW)
     talk = TimelineContent(log.state, "bob", can_read_back=True)
     first = talk.since - 100
@@ -188,7 +188,7 @@ def lead(talk: TimelineContent) -> GapEntry:
     return entry
 
 
-def test_of_a_long_room_the_messages_that_the_state_holds_are_shown() -> None:
+def test_long_room_shows_held_messages() -> None:
     log = long_log(2 * WINDOW + 5)
     talk = TimelineContent(log.state, "ann")
     floor = log.state.floor
@@ -200,7 +200,7 @@ def test_of_a_long_room_the_messages_that_the_state_holds_are_shown() -> None:
     assert lead(talk).messages == floor
 
 
-def test_what_the_state_forgets_is_forgotten_with_a_date_and_a_name_above_the_rest() -> None:
+def test_forgotten_messages_leave_gap() -> None:
     log = RoomLog()
     talk = TimelineContent(log.state, "ann")
     while not log.state.floor:
@@ -220,7 +220,7 @@ def test_what_the_state_forgets_is_forgotten_with_a_date_and_a_name_above_the_re
     assert talk.surplus == 0
 
 
-def test_notes_are_forgotten_when_there_are_too_many() -> None:
+def test_excess_notes_are_forgotten() -> None:
     log = RoomLog()
     talk = TimelineContent(log.state, "ann")
     talk.add([log.add(MemberJoined("guest"), "cleo") for _ in range(MOST)])
@@ -232,7 +232,7 @@ def test_notes_are_forgotten_when_there_are_too_many() -> None:
     assert talk.since > 1
 
 
-def test_that_something_came_before_is_said_if_it_can_be_read() -> None:
+def test_readable_past_shows_gap() -> None:
     log = RoomLog()
     log.add(RoomCreated("r", "Garden"))
     log.say("ann", "one")
@@ -243,7 +243,7 @@ def test_that_something_came_before_is_said_if_it_can_be_read() -> None:
     assert not isinstance(talk[0], GapEntry)
 
 
-def test_of_what_can_be_read_the_state_tells_the_latest_only() -> None:
+def test_state_shows_only_latest_readable() -> None:
     log = long_log(1_000)
     talk = TimelineContent(log.state, "ann", can_read_back=True)
     assert lead(talk) == GapEntry(1_000 - TOLD)
@@ -298,7 +298,7 @@ def test_what_is_lost_is_told() -> None:
     assert not talk.has_more_before
 
 
-def test_a_span_takes_the_place_of_live_entries_that_it_shows_too() -> None:
+def test_span_replaces_live_duplicates() -> None:
     log = long_log(WINDOW)
     talk = TimelineContent(log.state, "ann")
     talk.add(log.events)
@@ -310,7 +310,7 @@ def test_a_span_takes_the_place_of_live_entries_that_it_shows_too() -> None:
     assert talk.gap is None
 
 
-def test_what_came_of_a_message_is_known_as_far_as_it_was_read() -> None:
+def test_span_knows_decision_of_message() -> None:
     log = RoomLog()
     said = log.say("ann", "hm", handler="ann")
     log.add(DecisionMade(said.seq, "ignore", "chat"), "ann")
@@ -327,7 +327,7 @@ def test_what_came_of_a_message_is_known_as_far_as_it_was_read() -> None:
     assert found.decision.reason == "chat"
 
 
-def test_what_refers_to_a_deleted_message_quotes_it_no_longer() -> None:
+def test_deletion_clears_quotes() -> None:
     log = RoomLog()
     asked = log.ask("bob", "the secret")
     reply = log.add(MessagePosted("r", "I see", reply_to=asked.seq), "cleo")

@@ -62,7 +62,7 @@ def test_any_part_of_a_log_can_be_shown() -> None:
             assert span.log.seqs == sorted(span.log.seqs)
 
 
-def test_an_answer_to_what_was_said_before_is_shown_all_the_same() -> None:
+def test_answer_without_question_is_shown() -> None:
     log = busy_log()
     (at,) = [at for at, event in enumerate(log.events) if isinstance(event.body, AnswerPosted)][:1]
     span = HistorySpan(log.events[at : at + 1], at + 1, at + 1)
@@ -82,7 +82,7 @@ def test_what_broke_before_names_whose_it_was() -> None:
         assert event.by in note.text
 
 
-def test_what_came_of_a_message_is_told_if_it_is_known() -> None:
+def test_thread_needs_its_outcome_in_span() -> None:
     log = RoomLog()
     said = log.say("ann", "one", handler="ann")
     decided = log.add(DecisionMade(said.seq, "ignore", "chat"), "ann")
@@ -181,18 +181,18 @@ def extent(span: HistorySpan) -> tuple[int, int, int | None]:
     return span.first, span.last, span.before
 
 
-def test_what_comes_before_the_live_part_is_read_first() -> None:
+def test_page_before_live_comes_first() -> None:
     span = read(page_request(PageEdge.LIVE, SINCE, None))
     assert extent(span) == (SINCE - PAGE, SINCE - 1, SINCE - 1 - PAGE)
 
 
-def test_reading_back_goes_on_where_the_span_begins() -> None:
+def test_reading_back_extends_front() -> None:
     span = read(page_request(PageEdge.LIVE, SINCE, None))
     span = read(page_request(PageEdge.FRONT, SINCE, span), span)
     assert extent(span) == (SINCE - 2 * PAGE, SINCE - 1, SINCE - 1 - 2 * PAGE)
 
 
-def test_reading_on_ends_where_the_live_part_begins() -> None:
+def test_reading_on_ends_at_live_part() -> None:
     span = read(page_request(PageEdge.START, SINCE, None))
     assert extent(span) == (1, PAGE, 0)
     span = read(page_request(PageEdge.BACK, SINCE, span), span)
@@ -217,7 +217,7 @@ def test_nothing_is_wanted_where_nothing_is() -> None:
     assert page_request(PageEdge.START, 1, None) is None
 
 
-def test_a_log_that_begins_later_has_lost_what_was_before() -> None:
+def test_truncated_log_has_lost_past() -> None:
     request = page_request(PageEdge.LIVE, SINCE, None)
     assert request is not None
     span = with_page(request, None, EVENTS[-20:], SINCE, SINCE - 1)
@@ -235,7 +235,7 @@ def kinds(events: list[Event]) -> list[str]:
     return [type(event.body).__name__ for event in events]
 
 
-def test_a_state_alone_tells_what_was_said_and_done() -> None:
+def test_state_yields_messages_and_outcomes() -> None:
     log = RoomLog()
     log.add(MemberJoined("host", engine=True), "ann")
     asked = log.ask("ann", "q?")
@@ -276,7 +276,7 @@ def test_what_follows_is_not_told_twice() -> None:
         assert kinds(known_events(log.state, log.events[cut:])) == kinds(log.events[:cut])
 
 
-def test_a_clock_that_goes_back_leaves_the_order_of_what_was_said() -> None:
+def test_backward_clock_keeps_order() -> None:
     log = RoomLog()
     first = log.say("ann", "one", handler="ann")
     log.add(DecisionMade(first.seq, "ignore", "chat"), "ann")
@@ -300,7 +300,7 @@ def test_events_at_one_moment_stay_in_order() -> None:
     assert kinds(known_events(log.state)) == kinds(log.events)
 
 
-def test_what_is_left_of_forgotten_messages_is_not_told() -> None:
+def test_forgotten_leftovers_are_skipped() -> None:
     log = RoomLog()
     waiting = log.ask("ann", "q?")
     for number in range(2 * WINDOW):
@@ -323,7 +323,7 @@ def test_an_empty_state_tells_nothing() -> None:
     assert known_events(RoomState()) == []
 
 
-def test_an_agent_that_joined_before_a_span_is_marked_in_it() -> None:
+def test_agent_joined_before_span_is_marked() -> None:
     log = RoomLog()
     log.add(MemberJoined("guest", kind="agent"), "bot")
     said = log.say("bot", "hello")

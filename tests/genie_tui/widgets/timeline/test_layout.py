@@ -65,7 +65,7 @@ def test_at_the_end_only_what_is_near_is_drawn() -> None:
     assert len(column.drawn) <= 7
 
 
-def test_what_is_in_view_stays_when_wrong_guesses_above_are_found_out() -> None:
+def test_wrong_guesses_above_keep_view() -> None:
     column = Column([1, 7, 2, 9, 4] * 20)
     window = column.window
     top = window.settle_end(6)
@@ -117,7 +117,7 @@ def test_an_empty_column_has_no_lines() -> None:
     assert column.window.height == 0
 
 
-def test_entries_above_come_and_go_without_drawing_the_rest_again() -> None:
+def test_splice_above_redraws_nothing() -> None:
     column = Column([2, 3, 1, 4] * 30)
     window = column.window
     top = window.settle_end(8)
@@ -133,7 +133,7 @@ def test_entries_above_come_and_go_without_drawing_the_rest_again() -> None:
     assert len(column.drawn) == already
 
 
-def test_what_is_put_in_between_is_drawn_when_it_comes_into_view() -> None:
+def test_inserted_entries_draw_when_seen() -> None:
     column = Column([1] * 20)
     column.window.settle(0, 20)
     column.drawn.clear()
@@ -145,7 +145,7 @@ def test_what_is_put_in_between_is_drawn_when_it_comes_into_view() -> None:
     assert top == 0
 
 
-def test_an_entry_is_brought_to_a_distance_from_the_top() -> None:
+def test_entry_settles_at_distance() -> None:
     column = Column([1, 7, 2, 9, 4] * 40)
     window = column.window
     for index, distance in ((100, 3), (57, 0), (120, -4), (30, 9)):
@@ -215,14 +215,14 @@ def test_a_long_line_is_cut_within() -> None:
     assert (len(shown), missing) == (MOST_CHARS, "1,234 more characters")
 
 
-def test_cuts_go_between_lines_where_there_are_some() -> None:
+def test_cuts_fall_between_lines() -> None:
     line = "x" * 999
     shown, missing = beginning("\n".join([line] * 100))
     assert set(shown.split("\n")) == {line}
     assert missing == f"{100 - MOST_CHARS // 1_000} more lines"
 
 
-def test_nothing_but_line_breaks_is_not_worth_a_word() -> None:
+def test_blank_lines_are_not_counted() -> None:
     assert beginning("x\n" * MOST_LINES)[1] == ""
 
 
@@ -246,7 +246,7 @@ def test_code_that_grows_stays_code() -> None:
 
 
 @given(st.text(st.sampled_from("ab\n"), max_size=30), st.integers(0, 1_500))
-def test_cutting_bounds_what_is_shown_and_keeps_its_order(part: str, times: int) -> None:
+def test_cuts_are_bounded_and_in_order(part: str, times: int) -> None:
     text = part * times
     first, _ = beginning(text)
     last, _ = ending(text)

@@ -51,7 +51,7 @@ def links(text: str) -> list[tuple[str, str]]:
     return [(each.text, each.style.link) for each in segments if each.style and each.style.link]
 
 
-def test_only_a_shown_address_is_a_link_for_the_terminal() -> None:
+def test_only_shown_address_is_link() -> None:
     address = "https://x.example/a?b=c"
     assert links(f"[my bank]({address})") == [(address, address)] * 2
     assert links("mailto:a@x.example") == [("mailto:a@x.example", "mailto:a@x.example")]
@@ -61,7 +61,7 @@ def test_only_a_shown_address_is_a_link_for_the_terminal() -> None:
     "text",
     ["[a](file:///etc/passwd)", "<ssh://x.example>", "https://x.ex\u0430mple", "[a](javascript:b)"],
 )
-def test_other_kinds_and_look_alike_letters_are_no_links(text: str) -> None:
+def test_lookalike_addresses_are_no_links(text: str) -> None:
     assert all("xn--" in shown for shown, _ in links(text))
     assert links_in(text) == []
 
@@ -71,7 +71,7 @@ def test_addresses_are_found_in_a_text_once() -> None:
     assert links_in(text) == ["https://x.example/a", "https://y.example"]
 
 
-def test_html_markup_and_character_references_are_shown_as_written() -> None:
+def test_html_and_entities_stay_literal() -> None:
     text = "<b>x</b> &#27;[2J &#x202e; &lt; [red]y[/red] [/]"
     assert drawn(text, 80) == [text]
 
@@ -81,7 +81,7 @@ def test_html_blocks_are_shown() -> None:
 
 
 @given(st.text(st.sampled_from("ab \n#*_[]<>!-+1.&;\\\t:")))
-def test_any_text_keeps_its_letters_and_its_width(text: str) -> None:
+def test_any_text_keeps_letters_and_width(text: str) -> None:
     lines = markdown(visible(text), CANVAS, 80)
     shown = "".join(segment.text for line in lines for segment in line)
     for letter in "ab":
@@ -103,7 +103,7 @@ def test_deep_nesting_ends() -> None:
 
 
 @pytest.mark.parametrize("mark", ["*", "**", "~~", "_"])
-def test_emphasis_is_nested_only_so_deep_and_nothing_is_lost(mark: str) -> None:
+def test_deep_emphasis_loses_nothing(mark: str) -> None:
     text = f"{mark}a " * 300 + f" a{mark}" * 300
     shown = " ".join(drawn(text, 80))
     assert shown.count("a") == 600
@@ -111,12 +111,12 @@ def test_emphasis_is_nested_only_so_deep_and_nothing_is_lost(mark: str) -> None:
     assert drawn(f"{mark}a{mark}") == ["a"]
 
 
-def test_emphasis_in_the_words_of_an_image_ends_too() -> None:
+def test_image_emphasis_is_bounded() -> None:
     deep = "*a " * 300 + " a*" * 300
     assert "https://x.example" in " ".join(drawn(f"![{deep}](https://x.example)", 80))
 
 
-def test_the_address_of_a_link_is_shown_however_deep_it_lies() -> None:
+def test_deep_link_shows_its_address() -> None:
     text = "*a " * 30 + "[bank](https://x.example)" + " a*" * 30
     assert "bank (https://x.example)" in " ".join(drawn(text, 300))
 
@@ -178,7 +178,7 @@ def test_emphasis(text: str, shown: str, strong: list[str], emphatic: list[str])
     assert [part for part, style in styles if isinstance(style, Style) and style.italic] == emphatic
 
 
-def test_a_link_with_words_shows_its_address_and_is_opened_by_it() -> None:
+def test_named_link_opens_shown_address() -> None:
     text = "[https://bank.example](https://evil.example/a) and https://x.example/b."
     assert prose(text, PALETTE).plain == (
         "https://bank.example (https://evil.example/a) and https://x.example/b."

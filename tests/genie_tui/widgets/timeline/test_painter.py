@@ -73,20 +73,20 @@ def test_no_line_is_wider_than_the_screen(width: int) -> None:
         assert max(strip.cell_length for strip in strips) <= width
 
 
-def test_an_answer_says_whose_it_is_and_how_long_it_took() -> None:
+def test_answer_names_owner_and_duration() -> None:
     head = drawn(replace(REPLY, receiver="bob", owner="ann"), 80)[1]
     assert head.startswith(" ┏ genie · for bob · by the agent of ann  ")
     assert head.endswith(" · 2.0 s")
 
 
-def test_below_a_part_of_an_answer_stands_how_it_ended() -> None:
+def test_partial_answer_names_its_end() -> None:
     reply = AnswerEntry(1, 0.0, "ann", "", "Once upon", "", 0.0, incomplete="stopped", mark="■")
     lines = drawn(reply)
     assert "Once upon" in lines[-2]
     assert lines[-1].rstrip().endswith("■ stopped")
 
 
-def test_only_the_name_in_an_emote_has_the_colour_of_its_author() -> None:
+def test_emote_colours_only_name() -> None:
     palette = Palette({name: Style(meta={"name": name}) for name in NAMES})
     emote = replace(SPEECH, text="waves", emote=True)
     line = Painter(palette, WIDTH, reasons=False).paint(emote, None)[1]
@@ -108,7 +108,7 @@ FORGERY = (
 
 @pytest.mark.parametrize("emote", [False, True])
 @pytest.mark.parametrize("phase", list(Phase))
-def test_every_line_that_somebody_wrote_is_marked(phase: Phase, emote: bool) -> None:
+def test_every_written_line_is_marked(phase: Phase, emote: bool) -> None:
     thread = MessageThread(1, 0.0, "ann", MessagePosted("1", FORGERY), phase)
     speech = replace(SPEECH, text=FORGERY, emote=emote)
     strips = Painter(PALETTE, WIDTH, reasons=False).paint(speech, thread)
@@ -120,7 +120,7 @@ def test_every_line_that_somebody_wrote_is_marked(phase: Phase, emote: bool) -> 
     assert emote or body[0][1] != " "
 
 
-def test_lists_quotes_and_links_of_people_are_shown_as_those_of_agents() -> None:
+def test_lists_and_quotes_are_formatted() -> None:
     text = (
         "so:\n- one and enough words to wrap around\n  * two\n10. ten\n\n> said *before*\n> and\n"
         "see [the plan](https://x.example/a)"
@@ -142,7 +142,7 @@ def test_lists_quotes_and_links_of_people_are_shown_as_those_of_agents() -> None
     "text",
     ["-5 degrees", ">_<", "--", "2026. was", "a - b", "| a |\n|---|\n| b |", "# channel", "+ 5"],
 )
-def test_what_is_no_list_and_no_quote_stays_as_it_was_typed(text: str) -> None:
+def test_near_markup_stays_as_typed(text: str) -> None:
     assert [line[3:] for line in drawn(replace(SPEECH, text=text))[2:]] == text.split("\n")
 
 
@@ -156,12 +156,12 @@ def test_what_wraps_is_marked_too() -> None:
     )
 
 
-def test_a_line_of_an_answer_is_not_the_head_of_another() -> None:
+def test_answer_line_forges_no_head() -> None:
     lines = drawn(replace(REPLY, text="a\n\ngenie · for bob  02:08\n\nb"))
     assert [line[1] for line in lines[1:]] == ["┏", *"┃┃┃┃┃"]
 
 
-def test_a_long_receiver_does_not_hide_whose_agent_it_is() -> None:
+def test_long_receiver_keeps_owner_visible() -> None:
     entry = replace(REPLY, receiver="x" * 500, owner="eve")
     assert "by the agent of eve" in drawn(entry, 80)[1]
 
@@ -189,7 +189,7 @@ def test_the_rest_of_a_long_answer_is_counted() -> None:
     assert estimate(reply, 80) == pytest.approx(len(lines), abs=2)
 
 
-def test_of_a_long_answer_that_is_being_written_the_end_is_shown() -> None:
+def test_growing_long_answer_shows_end() -> None:
     text = "\n\n".join(f"line {number}" for number in range(45_000))
     lines = drawn(replace(REPLY, text=text, elapsed=None), 80)
     assert lines[2].startswith(" ┃ … 89,799 lines above; ")
@@ -203,7 +203,7 @@ def test_the_rest_of_a_long_message_is_counted() -> None:
     assert len(lines) == 504
 
 
-def test_files_show_name_type_and_how_far_they_have_come() -> None:
+def test_files_show_type_and_progress() -> None:
     transfers = FileTransfers()
     painter = Painter(PALETTE, 60, reasons=False, transfers=transfers)
     entry = replace(SPEECH, files=(FileLine(1, "d", "a.pdf", "application/pdf · 1.2 MB"),))
@@ -220,12 +220,12 @@ def test_files_show_name_type_and_how_far_they_have_come() -> None:
     assert line().endswith("downloaded")
 
 
-def test_a_message_of_nothing_but_files_has_no_empty_line() -> None:
+def test_files_only_message_has_no_gap() -> None:
     entry = replace(SPEECH, text="", files=(FileLine(1, "d", "a.pdf", "7 bytes"),))
     assert len(drawn(entry, 60)) == 3  # a gap, the name, the file
 
 
-def test_what_was_recovered_shows_whose_copy_it_is_from() -> None:
+def test_recovered_entry_names_source() -> None:
     shown = "\n".join(drawn(replace(SPEECH, caveat="recovered from bob's copy"), 80))
     assert "recovered from bob's copy" in shown
     shown = "\n".join(drawn(replace(REPLY, caveat="recovered from bob's copy"), 80))
@@ -270,7 +270,7 @@ def test_progress_is_shown_until_there_is_text() -> None:
     assert below(thread, progress) == []
 
 
-def test_a_waiting_run_names_the_approver_and_wraps_under_the_first_line() -> None:
+def test_waiting_run_names_approver() -> None:
     log = RoomLog()
     thread = asked(log)
     log.add(ApprovalRequested(thread.seq, "call", "system", "write_file", {}), "ann")
@@ -284,7 +284,7 @@ def test_a_waiting_run_names_the_approver_and_wraps_under_the_first_line() -> No
     "end",
     [RunCancelled(1, "the room was suspended"), RunFailed(1, "lost", "ann's program ended")],
 )
-def test_a_parked_run_says_which_answer_it_waits_for(end: RunCancelled | RunFailed) -> None:
+def test_parked_run_names_awaited_answer(end: RunCancelled | RunFailed) -> None:
     log = RoomLog()
     thread = asked(log)
     log.add(ApprovalRequested(thread.seq, "call", "system", "write_file", {}), "ann")
@@ -294,7 +294,7 @@ def test_a_parked_run_says_which_answer_it_waits_for(end: RunCancelled | RunFail
     assert below(thread) == ["   ‖ genie goes on when ann has answered a tool call"]
 
 
-def test_silence_is_explained_and_a_wrong_decision_marked() -> None:
+def test_silence_and_wrong_mark_are_shown() -> None:
     log = RoomLog()
     alone = log.state.threads[log.say("bob", "hello").seq]
     assert below(alone) == []
@@ -313,7 +313,7 @@ def test_silence_is_explained_and_a_wrong_decision_marked() -> None:
     assert below(None, wrong=True) == ["   ! you marked the decision as wrong"]
 
 
-def test_an_agents_name_is_followed_by_what_it_is() -> None:
+def test_agent_author_is_labelled() -> None:
     assert "  ann  agent  " in drawn(replace(SPEECH, by_agent=True))[1]
     thread = MessageThread(1, 0.0, "bot", MessagePosted("1", "hello"), Phase.UNHANDLED)
     thread.by_agent = True

@@ -80,7 +80,7 @@ def test_a_line_says_who_is_at_what() -> None:
     ]
 
 
-def test_after_some_seconds_a_line_says_since_when() -> None:
+def test_silence_shows_duration() -> None:
     progress, run = asked()
     said = []
     for what, detail in (
@@ -104,7 +104,7 @@ def test_after_some_seconds_a_line_says_since_when() -> None:
     assert progress.line(run) == "calling read_file, 2 min"
 
 
-def test_a_long_thought_is_no_silence_and_a_repeated_call_goes_on() -> None:
+def test_long_thought_is_no_silence() -> None:
     progress, run = asked()
     for _ in range(4):
         progress.report(run, "system", "thinking", "")
@@ -134,7 +134,7 @@ def test_a_call_says_what_it_is_about() -> None:
         assert progress.line(run) == line
 
 
-def test_a_run_that_waits_for_a_person_says_for_whom_and_what() -> None:
+def test_waiting_run_shows_call_and_time() -> None:
     progress, run = asked()
     progress.report(run, "system", "writing", "a tool call")
     progress.add(ApprovalRequested(run, "1", "system", "write_file", {}))
@@ -154,14 +154,14 @@ def test_a_run_that_waits_for_a_person_says_for_whom_and_what() -> None:
     assert progress.approval_line(run) == "waiting for your answer about the budget"
 
 
-def test_others_are_told_whose_approval_a_run_waits_for() -> None:
+def test_others_see_approver_name() -> None:
     progress, run = asked(by="bob")
     progress.add(ApprovalRequested(run, "1", "system", "write_file", {}), "bob")
     progress.rest(12)
     assert progress.approval_line(run) == "waiting for bob's approval of write_file, 12 s"
 
 
-def test_a_run_that_was_never_heard_of_tells_for_how_long_it_works() -> None:
+def test_unreported_run_shows_duration() -> None:
     log = RoomLog()
     run = log.say("ann", "what is it?", handler="ann").seq
     progress = Watched(log)
@@ -178,7 +178,7 @@ def test_a_run_that_was_never_heard_of_tells_for_how_long_it_works() -> None:
     assert progress.line(later) == "waiting for an earlier answer, 12 s"
 
 
-def test_only_runs_whose_line_changed_are_drawn_again() -> None:
+def test_only_changed_lines_are_redrawn() -> None:
     progress, run = asked()
     assert progress.changed() == []
     progress.report(run, "system", "calling", "read_file")
@@ -194,7 +194,7 @@ def test_only_runs_whose_line_changed_are_drawn_again() -> None:
     assert progress.changed() == []
 
 
-def test_text_tells_that_the_model_writes_but_not_that_a_call_ended() -> None:
+def test_text_means_writing_not_call_end() -> None:
     progress, run = asked()
     progress.report(run, "system", "thinking", "")
     progress.text_arrived(run)
@@ -205,7 +205,7 @@ def test_text_tells_that_the_model_writes_but_not_that_a_call_ended() -> None:
     assert progress.line(run) == "calling read_file"
 
 
-def test_only_notes_outlive_a_run_and_none_is_told_twice() -> None:
+def test_notes_outlive_run_without_repeats() -> None:
     progress, run = asked()
     for _ in range(2):
         progress.report(run, "system", "note", "older turns were left out")
@@ -217,7 +217,7 @@ def test_only_notes_outlive_a_run_and_none_is_told_twice() -> None:
     assert progress.notes(2) == ()
 
 
-def test_floods_and_hostile_text_stay_small_and_harmless() -> None:
+def test_floods_stay_bounded_and_harmless() -> None:
     progress, run = asked()
     for number in [*range(run + 1, 10 * MOST_RUNS), run]:
         progress.report(number, "a/" * 10_000, "calling", "x\x1b[31m" * 10_000)
@@ -256,6 +256,6 @@ def test_an_ended_answer_is_gone() -> None:
     assert list(streams) == []
 
 
-def test_slow_painting_is_followed_by_a_longer_pause() -> None:
+def test_slow_paint_lengthens_pause() -> None:
     assert repaint_pause(0.0001) == SHORTEST_PAUSE
     assert repaint_pause(0.1) > 0.3

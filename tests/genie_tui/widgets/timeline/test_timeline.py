@@ -145,7 +145,7 @@ async def test_what_arrives_is_followed_at_the_end() -> None:
         assert app.below == 0
 
 
-async def test_reading_back_stays_put_and_counts_what_is_new() -> None:
+async def test_reading_back_counts_new_messages() -> None:
     app = Host(long_log())
     async with app.run_test(size=(60, 20)) as pilot:
         await pilot.press("pageup", "pageup", "pageup")
@@ -191,7 +191,7 @@ async def test_scrolling_back_to_the_end_follows_again() -> None:
         assert app.shows("newest")
 
 
-async def test_reading_back_page_by_page_meets_every_message() -> None:
+async def test_paging_back_meets_every_message() -> None:
     app = Host(long_log(60))
     async with app.run_test(size=(40, 12)) as pilot:
         met: set[str] = set()
@@ -217,7 +217,7 @@ async def test_the_mouse_wheel_scrolls() -> None:
         assert not app.shows("fresh")
 
 
-async def test_another_width_keeps_the_message_at_the_top() -> None:
+async def test_width_change_keeps_top_message() -> None:
     app = Host(long_log())
     async with app.run_test(size=(100, 20)) as pilot:
         await pilot.press(*["pageup"] * 6)
@@ -239,7 +239,7 @@ async def test_another_height_keeps_the_end_in_view() -> None:
 
 
 @pytest.mark.parametrize("lines", [1, 3, 9])
-async def test_a_neighbour_that_comes_and_goes_is_nobodys_scrolling(lines: int) -> None:
+async def test_toggled_neighbour_keeps_following(lines: int) -> None:
     log = long_log(30)
     app = Host(log)
     async with app.run_test(size=(80, 24)) as pilot:
@@ -256,7 +256,7 @@ async def test_a_neighbour_that_comes_and_goes_is_nobodys_scrolling(lines: int) 
         assert app.below == 0
 
 
-async def test_an_answer_grows_and_is_replaced_by_the_event() -> None:
+async def test_streamed_answer_yields_to_event() -> None:
     log = RoomLog()
     asked = log.ask("ann", "@genie hi")
     app = Host(log)
@@ -277,7 +277,7 @@ async def test_an_answer_grows_and_is_replaced_by_the_event() -> None:
         assert not app.shows("too late")
 
 
-async def test_many_parts_of_an_answer_are_painted_together(
+async def test_streamed_parts_paint_together(
     painted: list[TimelineEntry],
 ) -> None:
     log = RoomLog()
@@ -292,7 +292,7 @@ async def test_many_parts_of_an_answer_are_painted_together(
         assert 1 <= len(painted) <= 3
 
 
-async def test_unsent_messages_stand_at_the_end_and_bring_it_into_view() -> None:
+async def test_unsent_message_comes_into_view() -> None:
     app = Host(long_log())
     async with app.run_test(size=(60, 20)) as pilot:
         await pilot.press("home")
@@ -335,7 +335,7 @@ async def test_every_outcome_has_its_mark() -> None:
         assert len(set(marks.values())) == len(said)
 
 
-async def test_a_mark_follows_the_work_without_painting_anything_else(
+async def test_mark_update_paints_only_its_entry(
     painted: list[TimelineEntry],
 ) -> None:
     log = long_log()
@@ -359,7 +359,7 @@ async def test_a_mark_follows_the_work_without_painting_anything_else(
         assert len(painted) == len(steps)
 
 
-async def test_the_reason_for_silence_is_shown_on_demand() -> None:
+async def test_silence_reason_shows_on_demand() -> None:
     log = RoomLog()
     said = log.say("ann", "nice day", handler="ann")
     log.add(DecisionMade(said.seq, "ignore", "small [/talk]"), "ann")
@@ -376,7 +376,7 @@ async def test_the_reason_for_silence_is_shown_on_demand() -> None:
         assert not app.shows("silent")
 
 
-async def test_hostile_text_is_neither_obeyed_nor_read_as_markup() -> None:
+async def test_hostile_text_is_inert() -> None:
     evil = "[/] [bold]x[/bold] \x1b]0;own\x07 \x9b2J \u202eabc\u2066 a\u200bb \r\n&#27;[2J"
     log = RoomLog()
     log.add(MemberJoined("guest", agent=evil), evil)
@@ -400,7 +400,7 @@ async def test_hostile_text_is_neither_obeyed_nor_read_as_markup() -> None:
         assert "&#27;[2J" in shown
 
 
-async def test_a_long_room_costs_no_widgets_and_paints_what_is_near(
+async def test_long_room_paints_only_nearby(
     painted: list[TimelineEntry],
 ) -> None:
     log = RoomLog()
@@ -464,7 +464,7 @@ async def test_the_selection_is_brought_into_view() -> None:
         assert app.shows("message 199")
 
 
-async def test_blocks_of_code_are_copied_one_after_another() -> None:
+async def test_code_blocks_are_copied_in_turn() -> None:
     log = RoomLog()
     log.say("ann", "so:\n```python\nx = 1\n```\nor\n```\ny = 22\n```")
     asked = log.ask("ann", "no code here")
@@ -496,7 +496,7 @@ def chosen(app: Host) -> int | None:
     return None if thread is None else thread.seq
 
 
-async def test_home_selects_the_first_message_and_the_next_key_goes_on_from_there() -> None:
+async def test_home_selects_first_message() -> None:
     app = Host(long_log())
     async with app.run_test(size=(60, 20)) as pilot:
         await pilot.press("up", "home")
@@ -508,7 +508,7 @@ async def test_home_selects_the_first_message_and_the_next_key_goes_on_from_ther
         assert app.shows("message 1 ")
 
 
-async def test_home_selects_the_first_message_of_the_log_when_it_is_read() -> None:
+async def test_home_selects_first_of_saved_log() -> None:
     app = Host(numbered(4 * WINDOW), reads_back=True)
     async with app.run_test(size=(60, 20)) as pilot:
         await settled(app, pilot)
@@ -533,7 +533,7 @@ async def test_the_selection_goes_along_by_pages(key: str) -> None:
         assert app.timeline.reading is not None
 
 
-async def test_a_selection_out_of_view_moves_to_the_first_message_in_view() -> None:
+async def test_hidden_selection_moves_into_view() -> None:
     app = Host(long_log())
     async with app.run_test(size=(60, 20)) as pilot:
         await pilot.press("up")
@@ -548,14 +548,14 @@ async def test_a_selection_out_of_view_moves_to_the_first_message_in_view() -> N
         assert any(f"message {seq - 1}" in line for line in app.lines()[:10])
 
 
-async def test_keys_that_select_do_nothing_in_an_empty_room() -> None:
+async def test_empty_room_ignores_selecting_keys() -> None:
     app = Host(RoomLog())
     async with app.run_test(size=(60, 20)) as pilot:
         await pilot.press("down", "up", "pageup", "home")
         assert chosen(app) is None
 
 
-async def test_escape_unselects_and_leaves_also_on_a_running_message() -> None:
+async def test_escape_unselects_running_message() -> None:
     log = RoomLog()
     log.ask("ann", "@genie work")
     app = Host(log)
@@ -564,7 +564,7 @@ async def test_escape_unselects_and_leaves_also_on_a_running_message() -> None:
         assert (app.timeline.chosen, app.lefts) == (None, 1)
 
 
-async def test_the_marker_counts_what_is_for_the_person() -> None:
+async def test_marker_counts_mentions() -> None:
     app = Host(long_log())
     async with app.run_test(size=(60, 20)) as pilot:
         await pilot.press("home")
@@ -575,7 +575,7 @@ async def test_the_marker_counts_what_is_for_the_person() -> None:
         assert "↓ 2 new, 1 for you" in app.lines()[-1]
 
 
-async def test_what_comes_while_nobody_looks_stands_below_a_line_until_it_is_read() -> None:
+async def test_unattended_news_gets_divider() -> None:
     app = Host(long_log(3))
     async with app.run_test(size=(60, 30)) as pilot:
         app.timeline.is_attended = False
@@ -593,7 +593,7 @@ async def test_what_comes_while_nobody_looks_stands_below_a_line_until_it_is_rea
         assert not app.shows("── new ─")
 
 
-async def test_news_since_the_last_visit_stands_below_a_line() -> None:
+async def test_news_since_last_visit_gets_divider() -> None:
     log = RoomLog()
     seen = log.say("bob", "known").seq
     log.say("bob", "not known")
@@ -684,7 +684,7 @@ async def test_an_empty_room_is_survived() -> None:
         assert app.shows("hi")
 
 
-async def test_a_file_is_redrawn_as_it_comes_and_a_message_opens_in_full() -> None:
+async def test_transfer_redraws_file_line() -> None:
     log = RoomLog()
     file = FileRef("digest", "a.pdf", 200)
     log.add(MessagePosted("1", "look", files=(file,)), "bob")
@@ -742,7 +742,7 @@ async def settled(app: Host, pilot: Pilots) -> None:
         await pilot.pause()
 
 
-async def test_what_happens_for_days_is_held_in_bounded_memory() -> None:
+async def test_endless_room_has_bounded_memory() -> None:
     log = RoomLog()
     app = Host(log)
     async with app.run_test(size=(80, 24)) as pilot:
@@ -758,7 +758,7 @@ async def test_what_happens_for_days_is_held_in_bounded_memory() -> None:
         assert app.shows(f"↑ {log.state.floor:,} earlier messages")
 
 
-async def test_what_is_read_stays_put_while_the_room_goes_on_for_long() -> None:
+async def test_reading_place_survives_long_growth() -> None:
     log = numbered(WINDOW)
     app = Host(log, reads_back=True)
     async with app.run_test(size=(80, 24)) as pilot:
@@ -781,7 +781,7 @@ async def test_what_is_read_stays_put_while_the_room_goes_on_for_long() -> None:
         assert app.shows("the latest")
 
 
-async def test_reading_back_meets_every_message_of_a_long_room() -> None:
+async def test_paging_back_reaches_log_start() -> None:
     log = numbered(3 * WINDOW)
     app = Host(log, reads_back=True)
     async with app.run_test(size=(60, 150)) as pilot:
@@ -809,7 +809,7 @@ async def test_reading_back_meets_every_message_of_a_long_room() -> None:
         assert len(app.reads) > log.state.floor // PAGE  # what was let go of is read again
 
 
-async def test_scrolling_by_lines_never_jumps_as_pages_come_and_go() -> None:
+async def test_line_scrolling_never_jumps() -> None:
     log = numbered(3 * WINDOW)
     app = Host(log, reads_back=True)
     async with app.run_test(size=(60, 80)) as pilot:
@@ -829,7 +829,7 @@ async def test_scrolling_by_lines_never_jumps_as_pages_come_and_go() -> None:
         assert len(app.reads) > 2
 
 
-async def test_home_goes_to_the_first_message_and_end_back_to_the_latest() -> None:
+async def test_home_and_end_span_whole_log() -> None:
     log = numbered(4 * WINDOW)
     app = Host(log, reads_back=True)
     async with app.run_test(size=(60, 20)) as pilot:
@@ -862,7 +862,7 @@ async def test_what_is_missing_between_is_counted() -> None:
         assert app.shows(f"⋮ {log.state.floor - PAGE:,} more messages")
 
 
-async def test_any_message_is_found_selected_and_can_be_acted_on() -> None:
+async def test_any_message_is_found_and_copied() -> None:
     log = numbered(4 * WINDOW)
     app = Host(log, reads_back=True)
     async with app.run_test(size=(60, 20)) as pilot:
@@ -878,7 +878,7 @@ async def test_any_message_is_found_selected_and_can_be_acted_on() -> None:
             assert app.clipboard == f"number {seq};"
 
 
-async def test_where_one_reads_can_be_told_and_gone_back_to() -> None:
+async def test_reading_place_can_be_restored() -> None:
     log = numbered(3 * WINDOW)
     app = Host(log, reads_back=True)
     async with app.run_test(size=(60, 20)) as pilot:
@@ -901,7 +901,7 @@ async def test_where_one_reads_can_be_told_and_gone_back_to() -> None:
         assert again.timeline.reading == place
 
 
-async def test_a_place_can_be_gone_to_before_there_is_room_to_show_it() -> None:
+async def test_place_set_before_layout_is_kept() -> None:
     app = Host(numbered(300))
     app.place = (100, 2)
     async with app.run_test(size=(60, 20)) as pilot:
@@ -910,7 +910,7 @@ async def test_a_place_can_be_gone_to_before_there_is_room_to_show_it() -> None:
         assert 100 in read(app)[:3]
 
 
-async def test_the_place_holds_when_the_log_tells_more_than_the_state_did() -> None:
+async def test_place_survives_arriving_log() -> None:
     log = numbered(300)
     app = Host(RoomLog())
     async with app.run_test(size=(60, 20)) as pilot:
@@ -924,7 +924,7 @@ async def test_the_place_holds_when_the_log_tells_more_than_the_state_did() -> N
         assert app.below == 0
 
 
-async def test_what_cannot_be_read_is_said_and_can_be_tried_again() -> None:
+async def test_failed_read_says_why_and_retries() -> None:
     log = numbered(3 * WINDOW)
     app = Host(log, reads_back=True)
     app.broken = "the disk is \x1b gone [/b]"
@@ -941,7 +941,7 @@ async def test_what_cannot_be_read_is_said_and_can_be_tried_again() -> None:
         assert read(app)[0] == 1
 
 
-async def test_a_log_that_is_not_there_is_asked_for_once() -> None:
+async def test_missing_log_is_requested_once() -> None:
     log = numbered(3 * WINDOW)
     app = Host(log, reads_back=True)
     async with app.run_test(size=(80, 20)) as pilot:
@@ -970,7 +970,7 @@ async def test_notes_without_messages_are_bounded_too() -> None:
         assert not app.shows("earlier messages")
 
 
-async def test_another_width_keeps_what_was_read_back_in_view() -> None:
+async def test_width_change_keeps_past_message() -> None:
     log = numbered(3 * WINDOW)
     app = Host(log, reads_back=True)
     async with app.run_test(size=(100, 20)) as pilot:
@@ -983,7 +983,7 @@ async def test_another_width_keeps_what_was_read_back_in_view() -> None:
             assert 1_234 in read(app)
 
 
-async def test_people_have_colours_in_the_order_in_which_they_came(
+async def test_colours_follow_joining_order(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     log = RoomLog()
@@ -1007,7 +1007,7 @@ async def test_people_have_colours_in_the_order_in_which_they_came(
     assert set(asked) == set(range(8))
 
 
-async def test_a_message_in_a_page_of_the_log_is_shown_as_it_was_left() -> None:
+async def test_past_page_shows_edit_and_deletion() -> None:
     log = long_log(WINDOW * 2 + 50)
     old, gone = log.events[5], log.events[6]
     app = Host(log, reads_back=True)
@@ -1023,7 +1023,7 @@ async def test_a_message_in_a_page_of_the_log_is_shown_as_it_was_left() -> None:
         assert app.shows("message 7 ")
 
 
-async def test_a_page_that_is_read_back_has_the_reactions_that_came_later() -> None:
+async def test_past_page_shows_later_reactions() -> None:
     log = long_log(10)
     log.add(ReactionChanged(log.events[7].seq, "🎉"), "cleo")
     for number in range(2 * WINDOW):
@@ -1054,7 +1054,7 @@ async def test_who_comes_and_goes_shares_a_line() -> None:
         assert app.shows("⇄ ann and cleo joined")
 
 
-async def test_a_person_who_comes_alone_is_told_with_their_agent() -> None:
+async def test_lone_join_names_agent() -> None:
     log = RoomLog()
     log.add(MemberJoined("member", engine=True, agent="small", device="d"), by="ann")
     app = Host(log)

@@ -68,7 +68,7 @@ def speeches(log: RoomLog) -> list[MessageEntry]:
     return [entry for entry in entries(log) if isinstance(entry, MessageEntry)]
 
 
-def test_what_cannot_be_read_is_shown_as_such_and_together() -> None:
+def test_unreadable_entries_are_grouped() -> None:
     log = RoomLog()
     log.say("ann", "one")
     for why in ("no events like 'waved'\x1b[2J", "damaged", "damaged", "damaged"):
@@ -142,7 +142,7 @@ def test_what_happens_to_the_room_is_noted() -> None:
     ]
 
 
-def test_an_answer_repeats_the_question_only_from_afar() -> None:
+def test_distant_answer_quotes_question() -> None:
     log = RoomLog()
     near = log.ask("ann", "near?")
     log.answer(near, "here")
@@ -155,7 +155,7 @@ def test_an_answer_repeats_the_question_only_from_afar() -> None:
     assert [reply.owner for reply in replies] == ["ann", "ann"]
 
 
-def test_an_answer_by_somebody_elses_agent_says_so() -> None:
+def test_answer_names_other_agent_owner() -> None:
     log = RoomLog()
     said = log.say("bob", "help", handler="ann")
     log.add(DecisionMade(said.seq, "delegate"), "ann")
@@ -179,7 +179,7 @@ def test_failing_is_not_silence() -> None:
 
 
 @pytest.mark.parametrize("parked", [False, True])
-def test_a_part_of_an_answer_stays_and_says_how_it_ended(*, parked: bool) -> None:
+def test_partial_answer_stays_with_reason(*, parked: bool) -> None:
     log = RoomLog()
     failed, stopped = log.ask("ann", "one"), log.ask("ann", "two")
     if parked:
@@ -202,7 +202,7 @@ def test_a_part_of_an_answer_stays_and_says_how_it_ended(*, parked: bool) -> Non
     ]
 
 
-def test_an_answer_that_the_length_limit_ended_says_so() -> None:
+def test_cut_answer_is_incomplete() -> None:
     log = RoomLog()
     said = log.ask("ann", "one")
     log.add(AnswerPosted(said.seq, "Once", cut=True), "ann")
@@ -220,7 +220,7 @@ def test_text_and_names_are_spelt_out() -> None:
 
 
 @pytest.mark.parametrize("at", [nan, inf, -inf, 1e300, -1e18])
-def test_a_host_with_a_broken_clock_does_not_end_the_day(at: float) -> None:
+def test_broken_host_clock_adds_no_days(at: float) -> None:
     log = RoomLog()
     log.say("ann", "one")
     said = log.say("bob", "two")
@@ -250,7 +250,7 @@ def test_another_host_divides_the_conversation() -> None:
     assert [entry.text for entry in across] == ["bob hosts now"]
 
 
-def test_those_who_come_back_after_a_restart_of_the_host_are_not_announced() -> None:
+def test_return_after_restart_is_silent() -> None:
     log = RoomLog()
     log.add(RoomCreated("r1", "Garden"))
     log.add(HostStarted("service"))
@@ -278,7 +278,7 @@ def test_those_who_come_back_after_a_restart_of_the_host_are_not_announced() -> 
         ]
 
 
-def test_who_comes_back_long_after_a_restart_is_announced() -> None:
+def test_late_return_is_announced() -> None:
     log = RoomLog()
     log.add(HostStarted("service"))
     log.add(MemberJoined("member"), "bob")
@@ -292,7 +292,7 @@ def test_who_comes_back_long_after_a_restart_is_announced() -> None:
     assert last.text == "bob joined"
 
 
-def test_a_new_host_after_what_was_known_divides_too() -> None:
+def test_new_host_after_known_past_divides() -> None:
     log = RoomLog()
     log.add(RoomCreated("r1", "Garden"))
     log.add(HostStarted("ann"))
@@ -304,7 +304,7 @@ def test_a_new_host_after_what_was_known_divides_too() -> None:
     assert last.sets_off
 
 
-def test_what_was_recovered_says_when_and_from_whom() -> None:
+def test_recovered_entry_names_source() -> None:
     log = RoomLog()
     log.say("carol", "now")
     early = log.events[0].at - 100_000
@@ -330,13 +330,13 @@ def test_what_was_recovered_says_when_and_from_whom() -> None:
     assert later.opens
 
 
-def test_a_recovered_answer_without_its_message_breaks_nothing() -> None:
+def test_orphan_recovered_answer_is_skipped() -> None:
     log = RoomLog()
     log.add(RecoveredEvent(Event(41, 5.0, "ann", AnswerPosted(40, "so"))), "bob")
     assert [entry for entry in entries(log) if isinstance(entry, AnswerEntry)] == []
 
 
-def test_the_state_alone_tells_what_was_recovered() -> None:
+def test_state_alone_shows_recovered() -> None:
     log = RoomLog()
     log.add(RecoveredEvent(Event(40, 100.0, "ann", MessagePosted("x", "then"))), "bob")
     log.add(RecoveredEvent(Event(41, 105.0, "ann", AnswerPosted(40, "so"))), "bob")
@@ -349,7 +349,7 @@ def test_the_state_alone_tells_what_was_recovered() -> None:
     assert answer.caveat == BOBS
 
 
-def test_files_and_quotes_are_lines_of_their_message() -> None:
+def test_files_and_quotes_join_message() -> None:
     log = RoomLog()
     file = FileRef("digest", "a.pdf", 7, "application/pdf")
     quote = Quote("r", "Garden", (QuotedLine("bob", "hi"),))
@@ -378,7 +378,7 @@ def test_terminals_come_and_go() -> None:
     ]
 
 
-def test_changes_that_a_person_made_are_told_to_all() -> None:
+def test_edited_call_is_noted_for_all() -> None:
     joined = ScriptedJoinedRoom()
     joined.open_room()
     approval = joined.ask("rm\x1b", path="a")
@@ -401,7 +401,7 @@ def test_changes_that_a_person_made_are_told_to_all() -> None:
     assert note.text == "bob answered a tool server"
 
 
-def test_a_summary_of_an_agents_conversation_is_a_note() -> None:
+def test_agent_summary_is_note() -> None:
     joined = ScriptedJoinedRoom()
     joined.open_room()
     approval = joined.ask(SUMMARISE, summary="They agreed.")

@@ -27,7 +27,7 @@ class Slow:
         return [u.content.text if u.content else u.tool_call_id for _, u in self.got]
 
 
-async def test_text_that_waits_is_joined_and_order_is_kept() -> None:
+async def test_waiting_text_is_joined_in_order() -> None:
     editor = Slow()
     box = Outbox(editor)
     running = start_task(box.run())
@@ -49,7 +49,7 @@ async def test_text_that_waits_is_joined_and_order_is_kept() -> None:
     await box.flushed()  # nothing to wait for any more
 
 
-async def test_what_a_slow_editor_does_not_read_is_left_out(
+async def test_slow_editor_misses_excess(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "MOST_CHARS", 100)

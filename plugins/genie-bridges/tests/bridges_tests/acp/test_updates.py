@@ -81,7 +81,7 @@ def test_a_grant_is_offered_only_where_it_counts() -> None:
         assert kinds == ["allow_once", "reject_once"]
 
 
-def test_a_change_that_has_no_effect_is_told_as_such() -> None:
+def test_ineffective_edit_is_flagged() -> None:
     log = founded("bob", "ann")
     said = log.add("bob", MessagePosted("m", "do not deploy"))
     forged = log.add("ann", MessageEdited(said.seq, "deploy"))

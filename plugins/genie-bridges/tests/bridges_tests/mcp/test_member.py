@@ -78,7 +78,7 @@ async def recorded(ear: Ear, ann: JoinedRoom, *texts: str) -> None:
     await ear.until(lambda: {*texts} <= {each.said.text for each in ann.state.threads.values()})
 
 
-async def test_it_is_in_the_room_as_an_agent_and_leaves_it(tmp_path: Path) -> None:
+async def test_agent_joins_as_agent_and_leaves(tmp_path: Path) -> None:
     async with hosted(tmp_path) as (ann, ear):
         async with bot(ann, tmp_path) as agent:
             page, people = await agent.who()
@@ -146,7 +146,7 @@ async def test_a_long_past_is_read_from_the_copy(
             assert texts(lines) == ["new"]
 
 
-async def test_it_reads_and_finds_messages_as_they_were_left(tmp_path: Path) -> None:
+async def test_edits_and_deletions_are_read(tmp_path: Path) -> None:
     async with hosted(tmp_path) as (ann, ear):
         await recorded(ear, ann, "teh plan", "the secret")
         edited, deleted = ann.state.threads
@@ -216,7 +216,7 @@ async def test_it_waits_for_the_next_message_of_others(tmp_path: Path) -> None:
         assert (lines, page.timed_out) == ([], True)
 
 
-async def test_a_wait_begins_where_the_agent_has_read_and_can_be_cancelled(tmp_path: Path) -> None:
+async def test_cancelled_wait_loses_no_message(tmp_path: Path) -> None:
     async with hosted(tmp_path) as (ann, ear), bot(ann, tmp_path) as agent:
         page, _ = await agent.read()
         waiting = asyncio.ensure_future(agent.wait(page.last, DEADLINE))
@@ -254,7 +254,7 @@ async def test_a_message_has_a_text(text: str, tmp_path: Path) -> None:
             await agent.say(text)
 
 
-async def test_a_file_of_the_folder_arrives_with_its_text(tmp_path: Path) -> None:
+async def test_attached_file_arrives_with_text(tmp_path: Path) -> None:
     folder = tmp_path / "work"
     (folder / "sub").mkdir(parents=True)
     (folder / "sub" / "plan.txt").write_text("a plan")
@@ -293,7 +293,7 @@ async def test_no_other_file_is_attached(tmp_path: Path) -> None:
         assert (await agent.read())[1] == []
 
 
-async def test_a_file_beyond_the_rooms_limit_is_refused(tmp_path: Path) -> None:
+async def test_oversized_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "large.txt").write_text("x" * 1_000)
     async with (
         hosted(tmp_path, limits=Limits(file_bytes=999)) as (ann, _),
@@ -328,7 +328,7 @@ async def test_put_out_it_is_told_so_and_stays_out(tmp_path: Path) -> None:
         await ear.until(lambda: not ann.state.people["bot"].present)
 
 
-async def test_it_is_told_when_it_posts_too_much_and_when_a_person_is_awaited(
+async def test_rate_and_turn_limits_are_named(
     tmp_path: Path,
 ) -> None:
     async with (
@@ -348,9 +348,7 @@ async def test_it_is_told_when_it_posts_too_much_and_when_a_person_is_awaited(
         await other.say("thanks")
 
 
-async def test_a_room_that_takes_too_long_records_it_later(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_slow_room_records_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "RECORDING", 0.1)
     home = tmp_path / "ann"
     async with hosted(home) as (ann, _):
@@ -405,7 +403,7 @@ async def _page_when(agent: AgentMember, fits: Any) -> Any:
     return page
 
 
-async def test_what_keeps_it_out_is_told_and_tried_again(tmp_path: Path) -> None:
+async def test_failed_join_says_why_and_retries(tmp_path: Path) -> None:
     async with hosted(tmp_path) as (ann, _):
         agent = AgentMember("127.0.0.1:1", agent_opener("bot", places(tmp_path), LOCAL), tmp_path)
         async with agent:
@@ -421,7 +419,7 @@ async def test_a_name_that_is_a_persons_is_refused(tmp_path: Path) -> None:
             await agent.read()
 
 
-async def test_while_the_host_is_asked_it_says_which_words_to_compare(
+async def test_pending_join_names_key_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(session, "JOINING", 0.2)
@@ -474,7 +472,7 @@ async def by_hand(live: LiveRoom, *frames: ClientFrame, refused: int) -> list[st
     return notices
 
 
-async def test_it_answers_no_approval_and_moderates_none(tmp_path: Path) -> None:
+async def test_agent_cannot_approve_or_moderate(tmp_path: Path) -> None:
     async with opened() as live:
         ann, ear = await live.joined("ann", loader(tmp_path, run=tool_user))
         ann.messages.send("the cellar")

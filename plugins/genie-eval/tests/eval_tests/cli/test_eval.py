@@ -96,7 +96,7 @@ def test_labels_alone_are_measured_by(shell: Shell) -> None:
     ]
 
 
-def test_recorded_decisions_count_if_they_are_trusted(shell: Shell) -> None:
+def test_trusted_recorded_decisions_count(shell: Shell) -> None:
     way = (shell.garden.id, shell.house.id, "--reasoner", "mention_only", "--trust-recorded")
     assert shell.run(*way) == 0
     assert "8 decisions in 2 sessions, unmarked decisions count as right" in shell.out
@@ -201,7 +201,7 @@ async def test_pydantic_evals_reads_the_dataset(shell: Shell, tmp_path: Path, na
         shell.run(shell.garden.id, "--dataset", str(path))
 
 
-def test_a_dataset_has_what_is_trusted_if_asked_for(shell: Shell, tmp_path: Path) -> None:
+def test_dataset_includes_trusted_if_asked(shell: Shell, tmp_path: Path) -> None:
     path = tmp_path / "all.json"
     assert shell.run(shell.house.id, "--trust-recorded", "--dataset", str(path)) == 0
     told = json.loads(path.read_text())

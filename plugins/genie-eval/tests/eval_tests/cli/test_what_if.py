@@ -62,7 +62,7 @@ def shell(tmp_path: Path) -> Shell:
     return Shell(tmp_path)
 
 
-def test_without_a_model_the_offline_helper_decides(shell: Shell) -> None:
+def test_offline_helper_decides_by_default(shell: Shell) -> None:
     before = shell.room.log_path.read_bytes()
     assert shell.run(shell.room.id, "--reasoner", "general_assist") == 0
     assert shell.room.log_path.read_bytes() == before
@@ -79,7 +79,7 @@ def test_without_a_model_the_offline_helper_decides(shell: Shell) -> None:
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
 
 
-def test_the_latest_room_is_meant_if_none_is_named(shell: Shell) -> None:
+def test_latest_room_is_default(shell: Shell) -> None:
     assert shell.run("--reasoner", "mention_only") == 0
     (report,) = shell.reports()
     assert report.model == "no model"
@@ -109,7 +109,7 @@ def test_a_prompt_may_be_any_file(shell: Shell, tmp_path: Path) -> None:
         shell.run("--reasoner", str(tmp_path / "none.md"))
 
 
-def test_what_cant_be_is_said_before_anything_is_asked(shell: Shell) -> None:
+def test_invalid_input_fails_before_asking(shell: Shell) -> None:
     with pytest.raises(UnknownTemplate, match="general_assist"):
         shell.run("--reasoner", "general_asist")
     with pytest.raises(UnknownSession):
@@ -119,7 +119,7 @@ def test_what_cant_be_is_said_before_anything_is_asked(shell: Shell) -> None:
     assert shell.reports() == []
 
 
-async def test_another_model_is_asked_with_the_client_library(shell: Shell) -> None:
+async def test_given_model_is_asked_by_client(shell: Shell) -> None:
     replies = (ignores("quiet"), ignores("not mine"), delegates("2+2", "ann", "a sum"))
     async with FakeOpenAI(*replies, api_key=KEY) as server:
         way = ("--model", "scripted-1", "--base-url", server.base_url, *KEYED)
@@ -136,7 +136,7 @@ async def test_another_model_is_asked_with_the_client_library(shell: Shell) -> N
     assert "tok" in shell.out
 
 
-async def test_a_model_that_fails_every_time_ends_with_1_and_a_report(shell: Shell) -> None:
+async def test_failing_model_exits_1_with_report(shell: Shell) -> None:
     async with FakeOpenAI(*[Refuse(400, "no")] * 9, api_key=KEY) as server:
         way = ("--model", "scripted-1", "--base-url", server.base_url, *KEYED)
         async with asyncio.timeout(scaled(120)):

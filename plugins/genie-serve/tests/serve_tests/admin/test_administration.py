@@ -78,7 +78,7 @@ async def entry(running: Administered, room: str) -> RoomEntry:
     return next(each for each in listed.rooms if each.id == room)
 
 
-async def test_no_room_is_deleted_but_the_one_that_is_meant(tmp_path: Path) -> None:
+async def test_deletion_needs_exact_id_and_title(tmp_path: Path) -> None:
     async with administering(tmp_path) as running:
         first, second = (
             await running.ask(CreateRoom("Garden")),
@@ -106,7 +106,7 @@ async def test_no_room_is_deleted_but_the_one_that_is_meant(tmp_path: Path) -> N
         assert len(listed.rooms) == 2
 
 
-async def test_members_are_listed_given_roles_and_removed(tmp_path: Path) -> None:
+async def test_members_get_roles_and_bans(tmp_path: Path) -> None:
     async with administering(tmp_path) as running:
         made = await running.ask(CreateRoom("Garden"))
         assert isinstance(made, RoomChanged)
@@ -182,7 +182,7 @@ async def test_void_invites_admit_no_one(tmp_path: Path) -> None:
             await ann.seen.until(lambda seen: seen.texts)
 
 
-async def test_who_joins_by_an_invite_with_a_role_has_it(tmp_path: Path) -> None:
+async def test_invite_role_applies_on_joining(tmp_path: Path) -> None:
     async with administering(tmp_path) as running:
         await running.ask(CreateRoom("Garden"))
         invited = await running.ask(CreateInvite("Garden", role="observer"))
@@ -193,7 +193,7 @@ async def test_who_joins_by_an_invite_with_a_role_has_it(tmp_path: Path) -> None
             assert ann.seen.state.people["ann"].role == "observer"
 
 
-async def test_a_room_without_a_title_or_an_unknown_one_is_refused(tmp_path: Path) -> None:
+async def test_untitled_or_unknown_is_refused(tmp_path: Path) -> None:
     async with administering(tmp_path) as running:
         with pytest.raises(AdminRefused, match="needs a title"):
             await running.ask(CreateRoom(" \n"))
@@ -201,7 +201,7 @@ async def test_a_room_without_a_title_or_an_unknown_one_is_refused(tmp_path: Pat
             await running.ask(ArchiveRoom("x"))
 
 
-async def test_a_service_is_stopped_once_that_was_answered(tmp_path: Path) -> None:
+async def test_stop_is_answered_first(tmp_path: Path) -> None:
     async with administering(tmp_path) as running:
         assert await running.ask(StopService()) == Done()
         await running.stopped.wait()

@@ -12,7 +12,7 @@ from serve_tests.admin.administering import places
 PIN = "k" * 43
 
 
-def test_what_is_added_is_found_until_it_is_removed(tmp_path: Path) -> None:
+def test_added_remote_lasts_until_removed(tmp_path: Path) -> None:
     remotes = Remotes(places(tmp_path))
     assert remotes.all() == {}
     with pytest.raises(UnknownRemote, match="none was added yet"):

@@ -108,7 +108,7 @@ def test_anything_else_is_an_error_of_one_line(data: bytes) -> None:
         b"[" * 10_000,
     ],
 )
-def test_what_no_administrator_can_ask_is_refused(data: bytes) -> None:
+def test_invalid_request_is_not_understood(data: bytes) -> None:
     with pytest.raises(NotUnderstood):
         decode_request(data)
 
@@ -120,7 +120,7 @@ def test_a_large_request_is_not_even_parsed() -> None:
         encode_request(CreateRoom("x" * REQUEST_BYTES))
 
 
-def test_an_answer_that_is_too_large_is_one_that_says_so() -> None:
+def test_oversized_answer_says_so() -> None:
     rooms = tuple(
         RoomEntry(f"{seq}", "x" * 1000, 0, 0, 0, 0) for seq in range(ANSWER_BYTES // 1000)
     )

@@ -115,7 +115,7 @@ async def test_a_huge_request_ends_before_it_is_read(tmp_path: Path) -> None:
         assert isinstance(await running.ask(GetStatus()), Status)
 
 
-async def test_a_line_that_never_ends_is_waited_for_no_longer(tmp_path: Path) -> None:
+async def test_unfinished_line_times_out(tmp_path: Path) -> None:
     async with administering(tmp_path, patience=0.1) as running:
         with Line(running) as line:
             await line.send(b'{"request":')
@@ -132,7 +132,7 @@ async def test_nonsense_is_answered_in_one_line(tmp_path: Path) -> None:
                 assert await line.ended()
 
 
-async def test_crowds_are_turned_away_and_make_place_for_others(tmp_path: Path) -> None:
+async def test_excess_connections_are_refused(tmp_path: Path) -> None:
     async with administering(tmp_path) as running:
         lines = [Line(running) for _ in range(MOST_CONNECTIONS)]
         for each in lines:
@@ -156,7 +156,7 @@ async def test_another_users_process_hears_nothing(
         assert not running.service.rooms
 
 
-async def test_while_a_backup_is_written_no_room_is_deleted(tmp_path: Path) -> None:
+async def test_backup_blocks_room_deletion(tmp_path: Path) -> None:
     async with administering(tmp_path) as running:
         made = await running.ask(CreateRoom("Garden"))
         assert isinstance(made, RoomChanged)
@@ -169,7 +169,7 @@ async def test_while_a_backup_is_written_no_room_is_deleted(tmp_path: Path) -> N
         assert (tmp_path / "data/sessions" / made.id).exists()
 
 
-def test_without_a_service_nothing_needs_to_be_held(tmp_path: Path) -> None:
+def test_holding_needs_no_service(tmp_path: Path) -> None:
     with holding_rooms(places(tmp_path)) as runs:
         assert not runs
     with pytest.raises(NoService):
@@ -189,7 +189,7 @@ async def test_the_socket_is_gone_after_the_service(tmp_path: Path) -> None:
 # -- over the service's port
 
 
-async def test_an_administrator_elsewhere_does_the_same(tmp_path: Path) -> None:
+async def test_remote_admin_has_same_requests(tmp_path: Path) -> None:
     async with administering(tmp_path, CONFIG) as running:
         made = await ask_remote(running.remote, ADMIN, CreateRoom("Garden"))
         assert isinstance(made, RoomChanged)
@@ -238,7 +238,7 @@ async def proven(running: Administered, identity: Identity, key: str = "") -> li
     return await rest(link)
 
 
-async def test_who_has_another_key_or_none_of_an_administrators_hears_the_same(
+async def test_wrong_keys_get_same_refusal(
     tmp_path: Path,
 ) -> None:
     other = Identity.generate()
@@ -253,7 +253,7 @@ async def test_who_has_another_key_or_none_of_an_administrators_hears_the_same(
         assert not running.service.rooms
 
 
-async def test_a_proof_can_not_be_repeated_relayed_or_be_a_members(tmp_path: Path) -> None:
+async def test_proof_resists_replay_and_relay(tmp_path: Path) -> None:
     refused = FrameRefused("unproven", NO_ADMIN, final=True)
     async with administering(tmp_path, CONFIG) as running:
         request = AdminRequest(encode_request(CreateRoom("Garden")))
@@ -321,7 +321,7 @@ async def test_a_member_can_ask_for_nothing(tmp_path: Path) -> None:
         assert len(running.service.rooms) == 1
 
 
-async def test_a_remote_request_is_bounded_and_may_be_nonsense(tmp_path: Path) -> None:
+async def test_remote_request_is_bounded(tmp_path: Path) -> None:
     async with administering(tmp_path, CONFIG) as running:
         link = await tls_connect(running.service.address, running.remote.pin)
         nonce = new_nonce()
@@ -340,7 +340,7 @@ async def test_a_remote_request_is_bounded_and_may_be_nonsense(tmp_path: Path) -
         assert isinstance(await running.ask(GetStatus()), Status)
 
 
-async def test_an_administrator_who_says_nothing_is_disconnected(tmp_path: Path) -> None:
+async def test_silent_admin_is_disconnected(tmp_path: Path) -> None:
     config = replace(CONFIG, room=replace(CONFIG.room, handshake=0.2))
     async with administering(tmp_path, config) as running:
         assert [type(each) for each in await talk(running, AdminHello(ADMIN.key, "n"))] == [

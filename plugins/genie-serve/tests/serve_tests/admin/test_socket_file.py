@@ -53,7 +53,7 @@ PYTHON = shutil.which("python3", path="/usr/bin:/bin")
 @pytest.mark.skipif(
     sys.platform != "linux" or os.geteuid() != 0 or PYTHON is None, reason="needs another user"
 )
-def test_another_user_who_gets_at_it_may_not_administer() -> None:
+def test_other_user_may_not_administer() -> None:
     with tempfile.TemporaryDirectory() as home, listening_socket(places(Path(home))) as sock:
         path = path_in(places(Path(home)))
         for each in (Path(home), path.parent.parent, path.parent, path):
@@ -85,7 +85,7 @@ def test_without_a_service_that_is_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere it is an error")
-def test_a_path_that_is_too_long_for_a_socket_works(tmp_path: Path) -> None:
+def test_overlong_path_works(tmp_path: Path) -> None:
     locations = places(tmp_path / ("x" * 100) / ("y" * 100))
     before = len([*Path("/proc/self/fd").iterdir()])
     with listening_socket(locations) as sock, connected_socket(locations):
@@ -94,7 +94,7 @@ def test_a_path_that_is_too_long_for_a_socket_works(tmp_path: Path) -> None:
     assert len([*Path("/proc/self/fd").iterdir()]) == before
 
 
-def test_where_a_service_runs_another_program_may_not_restore(tmp_path: Path) -> None:
+def test_running_service_blocks_restore(tmp_path: Path) -> None:
     locations = places(tmp_path)
     with no_service(locations):
         pass

@@ -58,9 +58,7 @@ class Shell:
         return text
 
 
-async def test_a_room_is_made_shown_and_deleted_by_its_title(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_room_is_managed_by_title(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("genie_core.sessions.trash._send", lambda path: path.rename(tmp_path / "t"))
     async with administering(tmp_path) as running:
         shell = Shell(tmp_path)
@@ -104,7 +102,7 @@ async def test_invites_and_members(tmp_path: Path) -> None:
             assert "no one called bob" in await shell.refused(part, "Garden", "bob")
 
 
-async def test_a_service_elsewhere_is_asked_by_its_name(tmp_path: Path) -> None:
+async def test_remote_service_is_asked_by_name(tmp_path: Path) -> None:
     mine = Shell(tmp_path / "mine")
     key = identity_of_person("ann", mine.locations).key
     async with administering(tmp_path / "service", replace(LOCAL, admins=(key,))) as running:
@@ -169,7 +167,7 @@ def test_a_stand_by_says_that_it_is_one() -> None:
     assert "make one" not in shown
 
 
-def test_what_members_and_titles_say_is_no_command_for_the_terminal() -> None:
+def test_hostile_text_commands_nothing() -> None:
     evil = "x\x1b]0;owned\x07\u202e\r\n\x9b31m"
     answers = (
         RoomList((RoomEntry(evil, evil, 0, 0, 0, 0, problems=(evil,)),)),

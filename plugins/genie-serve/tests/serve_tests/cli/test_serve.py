@@ -74,7 +74,7 @@ async def members(invite: str) -> AsyncIterator[list[Guest]]:
         ]
 
 
-async def test_killed_while_members_write_it_goes_on_and_nothing_is_lost_or_doubled(
+async def test_kill_during_writes_loses_nothing(
     tmp_path: Path,
 ) -> None:
     port = free_port()
@@ -103,7 +103,7 @@ async def test_killed_while_members_write_it_goes_on_and_nothing_is_lost_or_doub
     assert logged == guests[0].seen.texts
 
 
-async def test_a_signal_ends_it_in_good_order_and_members_wait_for_it(tmp_path: Path) -> None:
+async def test_signal_stops_while_members_wait(tmp_path: Path) -> None:
     port = free_port()
     _, invite = await with_room(tmp_path, port)
     async with members(invite) as guests:
@@ -144,7 +144,7 @@ def test_what_keeps_it_from_starting_is_one_line(tmp_path: Path) -> None:
     assert complaint("--listen", "127.0.0.1").count("\n") == 1
 
 
-async def test_a_second_process_and_a_taken_port_are_refused(tmp_path: Path) -> None:
+async def test_second_process_or_taken_port_fails(tmp_path: Path) -> None:
     port = str(free_port())
     async with process(tmp_path / "one", "--port", port):
         async with process(tmp_path / "one", "--port", str(free_port())) as (second, line):

@@ -13,7 +13,7 @@ def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GENIE_HOME", str(tmp_path))
 
 
-def test_a_link_lets_in_for_twelve_hours_unless_another_time_is_given() -> None:
+def test_link_lasts_twelve_hours_by_default() -> None:
     assert parse(["web", ":7654"]).lifetime == 12 * 3600
     given = parse(["web", ":7654", "--for", "30m", "--uses", "5", "--observers", "--port", "8080"])
     assert (given.lifetime, given.uses, given.observers) == (1800.0, 5, True)
@@ -38,7 +38,7 @@ def test_what_is_no_time_is_told_in_one_line(text: str, capsys: pytest.CaptureFi
         (["web", ":7654", "--certificate", "none.pem"], "needs its key"),
     ],
 )
-def test_what_can_not_be_served_is_told_in_one_line(
+def test_unservable_is_one_line(
     arguments: list[str], why: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(arguments) == 1

@@ -40,7 +40,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "room" / "events.jsonl"
 
 
-async def test_the_cache_is_a_log_that_every_command_reads(path: Path) -> None:
+async def test_cache_is_ordinary_log(path: Path) -> None:
     store = MemoryLog(make_events(1, 40))
     log, opened = await CachedLog.open(store, path)
     assert (opened.events, opened.problems, log.head) == (make_events(1, 40), [], 39)
@@ -63,9 +63,7 @@ async def test_catching_up_goes_on_where_it_failed(path: Path) -> None:
 
 
 @pytest.mark.parametrize("known", [make_events(1, 20), make_events(1, 30), make_events(1, 60)])
-async def test_a_cache_that_contradicts_the_store_is_kept_and_read_anew(
-    path: Path, known: list[Event]
-) -> None:
+async def test_contradicting_cache_is_set_aside(path: Path, known: list[Event]) -> None:
     with EventLog.open(path).log as cache:
         cache.write(known)
     before = path.read_bytes()
@@ -78,7 +76,7 @@ async def test_a_cache_that_contradicts_the_store_is_kept_and_read_anew(
 
 
 @pytest.mark.parametrize("known", [0, 1, 1_000])
-async def test_the_store_gets_what_only_this_machine_has(path: Path, known: int) -> None:
+async def test_store_receives_local_events(path: Path, known: int) -> None:
     with EventLog.open(path).log as cache:
         cache.write(make_events(1, 1_500))
     store = MemoryLog(make_events(1, 1 + known))
@@ -88,7 +86,7 @@ async def test_the_store_gets_what_only_this_machine_has(path: Path, known: int)
     await log.aclose()
 
 
-async def test_a_damaged_log_that_no_store_has_is_left_as_it_is(path: Path) -> None:
+async def test_damaged_only_log_is_untouched(path: Path) -> None:
     with EventLog.open(path).log as cache:
         cache.write(make_events(1, 20))
     damaged = path.read_bytes().replace(b'"m7"', b'"mm"')
@@ -99,7 +97,7 @@ async def test_a_damaged_log_that_no_store_has_is_left_as_it_is(path: Path) -> N
     assert path.read_bytes() == damaged
 
 
-async def test_a_cache_with_a_damaged_line_is_read_anew(path: Path) -> None:
+async def test_damaged_cache_is_read_from_store(path: Path) -> None:
     with EventLog.open(path).log as cache:
         cache.write(make_events(1, 20))
     path.write_bytes(path.read_bytes().replace(b'"m7"', b'"mm"'))

@@ -71,7 +71,7 @@ async def test_a_file_that_is_damaged_is_written_again(tmp_path: Path, source: s
     assert await objects.get("room", DIGEST, str(tmp_path / "copy"))
 
 
-async def test_a_folder_that_can_not_be_written_is_unavailable(tmp_path: Path, source: str) -> None:
+async def test_unwritable_folder_is_unavailable(tmp_path: Path, source: str) -> None:
     (tmp_path / "bucket").write_text("a file, where a folder should be")
     with pytest.raises(StoreUnavailable, match="bucket"):
         await FolderObjects(tmp_path / "bucket").put("room", DIGEST, source)

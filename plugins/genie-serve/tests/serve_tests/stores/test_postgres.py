@@ -180,7 +180,7 @@ class TestLeases(InPostgres, LeaseContract): ...
 class TestObjects(InPostgres, ObjectsContract): ...
 
 
-async def test_a_lease_that_is_released_is_taken_at_once(place: Place) -> None:
+async def test_released_lease_passes_quickly(place: Place) -> None:
     """Not only when it would have expired; also after the connection that listens was replaced."""
     first = place.connect("b", lease=60.0).lease("shard-0")
     second = place.connect("a", lease=60.0).lease("shard-0")
@@ -278,7 +278,7 @@ async def test_a_log_that_was_not_read_follows_nothing(place: Place) -> None:
         await late.append(make_events(1, 4))
 
 
-async def test_an_event_that_contradicts_the_last_one_is_refused(place: Place) -> None:
+async def test_contradicting_event_is_refused(place: Place) -> None:
     log = place.connect().log("room1")
     await log.append(make_events(1, 4))
     await log.append(make_events(2, 4))
@@ -289,7 +289,7 @@ async def test_an_event_that_contradicts_the_last_one_is_refused(place: Place) -
     assert await read_all(log) == make_events(1, 4)
 
 
-async def test_of_two_writers_one_is_superseded_for_good(place: Place) -> None:
+async def test_older_writer_is_superseded(place: Place) -> None:
     first, second = place.connect("a").log("room1"), place.connect("b").log("room1")
     await first.append(make_events(1, 4))
     assert await read_all(second) == make_events(1, 4)
@@ -304,7 +304,7 @@ async def test_of_two_writers_one_is_superseded_for_good(place: Place) -> None:
     ]
 
 
-async def test_the_writer_of_a_removed_log_is_superseded(place: Place) -> None:
+async def test_removed_log_supersedes_its_writer(place: Place) -> None:
     """Also if there is a new log of the same room."""
     store = place.connect()
     old, late = store.log("room1"), store.log("room1")
@@ -340,7 +340,7 @@ async def test_a_write_whose_answer_is_lost_is_settled(place: Place) -> None:
     assert await read_all(place.connect().log("room1")) == make_events(1, 34)
 
 
-async def test_another_writer_may_be_first_while_the_answer_is_lost(place: Place) -> None:
+async def test_rival_write_supersedes_lost_one(place: Place) -> None:
     log = place.connect("a").log("room1")
     await log.append(make_events(1, 4))
     async with place.line.cut():
@@ -353,9 +353,7 @@ async def test_another_writer_may_be_first_while_the_answer_is_lost(place: Place
         await insist(log, make_events(4, 6))
 
 
-async def test_a_server_that_does_not_answer_is_given_up(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_silent_server_times_out(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(postgres, "TIMEOUT", 0.5)
     store = place.connect("a")
     log = store.log("room1")
@@ -383,9 +381,7 @@ async def test_hundreds_of_rooms_share_few_connections(place: Place) -> None:
 
 
 @pytest.mark.drill
-async def test_a_crash_of_the_server_loses_nothing_acknowledged(
-    place: Place, drills: Callable[[int], int]
-) -> None:
+async def test_server_crash_keeps_acknowledged(place: Place, drills: Callable[[int], int]) -> None:
     log = place.connect().log("room1")
     for _ in range(drills(2)):
         first = log.head + 1
@@ -402,7 +398,7 @@ async def test_a_crash_of_the_server_loses_nothing_acknowledged(
     assert await read_all(place.connect().log("room1")) == make_events(1, log.head + 1)
 
 
-async def test_check_demands_what_makes_acknowledged_events_durable(place: Place) -> None:
+async def test_check_demands_durable_settings(place: Place) -> None:
     await place.connect().check()
     for setting in ("fsync", "full_page_writes"):
         await asyncio.to_thread(place.server.restart, "-c", f"{setting}=off")
@@ -413,7 +409,7 @@ async def test_check_demands_what_makes_acknowledged_events_durable(place: Place
             await asyncio.to_thread(place.server.restart)
 
 
-async def test_the_sessions_do_not_take_asynchronous_commits_from_the_role(place: Place) -> None:
+async def test_role_cannot_disable_sync_commit(place: Place) -> None:
     place.server.sql("ALTER ROLE genie SET synchronous_commit = off")
     try:
         await place.connect().check()
@@ -450,7 +446,7 @@ async def test_replicas_need_a_synchronous_standby(
 
 
 @pytest.mark.drill
-async def test_a_standby_has_what_was_acknowledged_when_the_primary_is_lost(
+async def test_promoted_standby_has_acknowledged(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The same store goes on with the standby, once that was promoted."""
@@ -515,7 +511,7 @@ async def test_two_processes_make_the_tables_at_once(place: Place) -> None:
     await asyncio.gather(*(each.documents.put("key", b"") for each in stores))
 
 
-async def test_a_role_may_use_a_schema_that_was_made_for_it(place: Place) -> None:
+async def test_role_may_use_prepared_schema(place: Place) -> None:
     """It need not be allowed to make schemas; without one, the refusal says what is denied."""
     name = place.prefix
     place.server.sql(f"CREATE ROLE {name} LOGIN PASSWORD 'of-its-own'")
@@ -537,9 +533,7 @@ async def test_tables_of_another_version_are_refused(place: Place) -> None:
         await place.connect().documents.get("key")
 
 
-async def test_the_password_is_read_from_a_file_whenever_it_is_needed(
-    place: Place, tmp_path: Path
-) -> None:
+async def test_password_is_reread_from_file(place: Place, tmp_path: Path) -> None:
     file = tmp_path / "password"
     file.write_text("wrong-for-now\n")
     url = place.server.url.replace(f":{place.server.password}@", "@")

@@ -45,7 +45,7 @@ def numbers(feed: RoomFeed, since: int) -> list[int]:
     return [number for number, _ in feed.changed_since(since)]
 
 
-def test_a_message_its_silence_and_its_answer_are_entries() -> None:
+def test_silence_and_answer_are_entries() -> None:
     log = founded("bob")
     first, second = log.says("ann", "hello\u202e"), log.says("bob", "@genie?")
     log.add("ann", DecisionMade(first.seq, "ignore", "small talk"))
@@ -61,7 +61,7 @@ def test_a_message_its_silence_and_its_answer_are_entries() -> None:
     assert [each["type"] for each in found.values()].count("notice") == 4
 
 
-def test_what_changes_an_entry_comes_again_and_nothing_else() -> None:
+def test_only_changed_entries_repeat() -> None:
     log = founded("bob")
     first = log.says("ann", "one")
     log.says("bob", "two")
@@ -78,7 +78,7 @@ def test_what_changes_an_entry_comes_again_and_nothing_else() -> None:
     assert by_seq[first.seq]["reactions"] == [{"text": "👍", "by": ["bob"]}]
 
 
-def test_a_deleted_message_is_gone_from_what_quotes_it() -> None:
+def test_deleted_message_leaves_quotes() -> None:
     log = founded("bob")
     file = FileRef("a" * 64, "plan.txt", 3)
     first = log.add("ann", MessagePosted("x", "secret", files=(file,)))
@@ -90,7 +90,7 @@ def test_a_deleted_message_is_gone_from_what_quotes_it() -> None:
     assert b"plan.txt" not in entries
 
 
-def test_of_a_tool_call_only_name_and_end_are_shown() -> None:
+def test_tool_call_shows_name_and_end_only() -> None:
     log = founded()
     said = log.says("ann", "@genie run it")
     log.add("ann", DecisionMade(said.seq, "delegate", query="q"))
@@ -107,7 +107,7 @@ def test_of_a_tool_call_only_name_and_end_are_shown() -> None:
     assert b"passwords" not in raw(feed, said.seq)
 
 
-def test_private_messages_of_others_are_no_entries() -> None:
+def test_private_message_is_no_entry() -> None:
     log = founded("bob")
     keys = [identity("ann").key, identity("bob").key]
     said = seal(MessagePosted("p", "between us", to="bob"), keys[0], keys)

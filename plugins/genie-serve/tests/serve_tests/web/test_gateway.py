@@ -164,7 +164,7 @@ def streamed(updates: list[dict[str, Any]]) -> str:
     return "".join(each["text"] for update in updates for each in update.get("streams", ()))
 
 
-async def test_every_response_has_the_headers_and_loads_nothing_from_elsewhere(site: Site) -> None:
+async def test_all_responses_have_safe_headers(site: Site) -> None:
     async with httpx2.AsyncClient(trust_env=False) as client:
         for path in ("/", "/app.js", "/style.css", "/icon.svg", "/v/x/visit", "/nothing"):
             answer = await client.get(f"{site.gateway.url}{path}")
@@ -174,7 +174,7 @@ async def test_every_response_has_the_headers_and_loads_nothing_from_elsewhere(s
         assert forbidden not in page
 
 
-async def test_a_visitor_is_a_guest_who_reads_and_writes_and_leaves(site: Site) -> None:
+async def test_guest_reads_writes_and_leaves(site: Site) -> None:
     site.ann.messages.send("before")
     bob = Browser(site.gateway.link(site.room))
     entered = await bob.enter("bob")
@@ -199,7 +199,7 @@ async def test_a_visitor_is_a_guest_who_reads_and_writes_and_leaves(site: Site) 
     assert (await bob.ask("visit")).json() == {"here": False}
 
 
-async def test_the_same_message_sent_again_is_recorded_once(site: Site) -> None:
+async def test_resent_message_is_recorded_once(site: Site) -> None:
     bob = Browser(site.gateway.link(site.room))
     await bob.enter("bob")
     frame = json.dumps({"type": "say", "id": "1", "text": "once"})
@@ -232,7 +232,7 @@ async def test_a_link_ends_by_time_and_by_use(site: Site) -> None:
     await site.ear.until(lambda: set(site.ann.state.people) == {"ann", "bob"})
 
 
-async def test_many_at_once_by_a_link_for_one_are_one_in_the_room(site: Site) -> None:
+async def test_single_use_link_admits_one(site: Site) -> None:
     once = site.gateway.link(site.room, uses=1)
     names = [f"guest{number}" for number in range(6)]
     entered = await asyncio.gather(*(Browser(once).enter(name) for name in names))
@@ -276,7 +276,7 @@ async def test_forwarded_addresses_evade_no_limit(tmp_path: Path, url: str) -> N
         assert answers[-1].status_code == 429
 
 
-async def test_who_guesses_keeps_nobody_with_a_right_link_out(site: Site) -> None:
+async def test_guessing_blocks_no_right_link(site: Site) -> None:
     wrong = Browser(f"{site.gateway.url}/#none.secret")
     for _ in range(module.GUESSES + 2):
         await wrong.enter("eve")
@@ -302,7 +302,7 @@ async def test_a_tab_that_pings_without_end_is_dropped(site: Site) -> None:
             await until(tab, lambda _: False)
 
 
-async def test_a_tab_that_never_ends_a_message_is_dropped(site: Site) -> None:
+async def test_unfinished_message_closes_tab(site: Site) -> None:
     bob = Browser(site.gateway.link(site.room))
     await bob.enter("bob")
 
@@ -316,7 +316,7 @@ async def test_a_tab_that_never_ends_a_message_is_dropped(site: Site) -> None:
             await tab.send(fragments())
 
 
-async def test_a_visitor_whose_tabs_reconnect_without_end_is_slowed_down(site: Site) -> None:
+async def test_endless_reconnects_are_slowed(site: Site) -> None:
     bob = Browser(site.gateway.link(site.room))
     await bob.enter("bob")
     codes = set()
@@ -329,9 +329,7 @@ async def test_a_visitor_whose_tabs_reconnect_without_end_is_slowed_down(site: S
     assert codes == {1013}
 
 
-async def test_a_connection_with_half_a_second_request_is_dropped(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_half_second_request_is_dropped(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asgi, "HEAD_TIMEOUT", 0.2)
     monkeypatch.setattr(asgi, "REQUEST_TIMEOUT", 0.2)
     host = site.gateway.url.partition("//")[2]
@@ -353,7 +351,7 @@ async def test_a_visit_logs_no_address(site: Site, caplog: pytest.LogCaptureFixt
     assert not [each for each in logged if "127.0.0.1" in each.getMessage()]
 
 
-async def test_what_is_no_request_is_answered_with_the_headers(site: Site) -> None:
+async def test_garbage_gets_400_with_headers(site: Site) -> None:
     host = site.gateway.url.partition("//")[2]
     reader, writer = await asyncio.open_connection(*host.split(":"))
     writer.write(b"GARBAGE\r\n\r\n")
@@ -364,7 +362,7 @@ async def test_what_is_no_request_is_answered_with_the_headers(site: Site) -> No
     assert all(f"{name}: {value}" in answer for name, value in HEADERS.items())
 
 
-async def test_one_visitor_s_cookie_opens_no_other_visit(site: Site) -> None:
+async def test_cookie_opens_only_own_visit(site: Site) -> None:
     bob, cleo = Browser(site.gateway.link(site.room)), Browser(site.gateway.link(site.room))
     await bob.enter("bob")
     await cleo.enter("cleo")
@@ -378,7 +376,7 @@ async def test_one_visitor_s_cookie_opens_no_other_visit(site: Site) -> None:
     assert site.ann.state.people["cleo"].present
 
 
-async def test_other_pages_and_other_names_of_the_machine_are_refused(site: Site) -> None:
+async def test_foreign_origin_or_host_is_refused(site: Site) -> None:
     bob = Browser(site.gateway.link(site.room))
     assert (await bob.ask("visit", host="evil.example")).status_code == 421
     other = Browser(bob.link, origin="https://evil.example")
@@ -404,7 +402,7 @@ async def test_anything_else_than_a_request_is_refused(site: Site, body: bytes) 
 @pytest.mark.parametrize(
     "frame", ["", "[]", '{"type": "answer"}', '{"type": "say", "id": ""}', b"x"]
 )
-async def test_a_tab_that_sends_anything_else_is_closed(site: Site, frame: str | bytes) -> None:
+async def test_invalid_frame_closes_tab(site: Site, frame: str | bytes) -> None:
     bob = Browser(site.gateway.link(site.room))
     await bob.enter("bob")
     async with bob.tab() as tab:
@@ -532,7 +530,7 @@ async def test_a_long_past_comes_in_parts(site: Site, monkeypatch: pytest.Monkey
         assert [each.get("reset", False) for each in seen].count(True) == 1
 
 
-async def test_a_visitor_without_a_tab_leaves_and_comes_back(
+async def test_visitor_without_tab_leaves_returns(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(visitor, "AWAY", 0.0)
@@ -616,7 +614,7 @@ async def test_an_answer_is_shown_as_it_is_written(
             assert "half done" not in streamed(seen)
 
 
-async def test_a_private_message_reaches_its_reader_and_no_other_visitor(site: Site) -> None:
+async def test_private_message_has_one_reader(site: Site) -> None:
     bob, cleo = Browser(site.gateway.link(site.room)), Browser(site.gateway.link(site.room))
     await bob.enter("bob")
     await cleo.enter("cleo")
@@ -628,7 +626,7 @@ async def test_a_private_message_reaches_its_reader_and_no_other_visitor(site: S
         assert texts(await until(other, lambda seen: "for all" in texts(seen))) == ["for all"]
 
 
-async def test_a_member_with_the_host_s_role_is_shown_as_a_co_host(site: Site) -> None:
+async def test_host_role_shows_as_co_host(site: Site) -> None:
     bob = Browser(site.gateway.link(site.room))
     await bob.enter("bob")
     async with bob.tab() as tab:
@@ -642,7 +640,7 @@ async def test_a_member_with_the_host_s_role_is_shown_as_a_co_host(site: Site) -
         await until(tab, lambda seen: roles(seen) == {"ann": "host", "bob": "co-host"})
 
 
-async def test_one_who_is_put_out_hears_it_and_gets_nothing_more(site: Site) -> None:
+async def test_banned_visitor_gets_nothing_more(site: Site) -> None:
     bob, cleo = Browser(site.gateway.link(site.room)), Browser(site.gateway.link(site.room))
     await bob.enter("bob")
     await cleo.enter("cleo")
@@ -670,7 +668,7 @@ async def test_stopping_lets_all_visitors_leave(site: Site) -> None:
             await until(tab, lambda _: False)
 
 
-async def test_stopping_waits_for_nobody_who_is_on_the_way_in(monkeypatch: Any) -> None:
+async def test_stop_ignores_entering_visitors(monkeypatch: Any) -> None:
     monkeypatch.setattr(module, "LEAVING", DEADLINE)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         gateway = WebGateway(LOCAL)
@@ -704,7 +702,7 @@ async def test_beyond_loopback_it_takes_tls(table: WebTable, why: str) -> None:
         await WebGateway(table).start()
 
 
-async def test_behind_a_proxy_links_and_cookies_are_for_its_address(tmp_path: Path) -> None:
+async def test_proxy_url_sets_link_and_cookie(tmp_path: Path) -> None:
     async with a_site(tmp_path, WebTable(url="https://Chat.example.org:443/")) as site:
         link = site.gateway.link(site.room)
         assert link.startswith("https://chat.example.org/#")
@@ -741,7 +739,7 @@ async def serving(tmp_path: Path, web: WebTable | None) -> AsyncIterator[Service
         await service.stop()
 
 
-async def test_the_rooms_of_a_service_are_joined_by_links_of_their_own(tmp_path: Path) -> None:
+async def test_service_rooms_have_own_links(tmp_path: Path) -> None:
     async with serving(tmp_path, WebTable()) as service:
         first, second = await service.create("First"), await service.create("Second")
         bob = Browser(service.web_link(first.saved.id, 60.0))

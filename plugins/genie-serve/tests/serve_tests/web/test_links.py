@@ -18,7 +18,7 @@ def issued(links: WebLinks, room: WebRoom, **terms: float) -> tuple[str, str]:
     return id_, secret
 
 
-def test_a_link_lets_in_until_it_ends_or_is_used_up() -> None:
+def test_link_ends_by_time_or_use() -> None:
     links, room = WebLinks(), a_room()
     timed, counted = issued(links, room, lifetime=60.0), issued(links, room, uses=1)
     assert links.check(*timed, 159.0) is not None
@@ -33,7 +33,7 @@ def test_a_link_lets_in_until_it_ends_or_is_used_up() -> None:
     assert links.check(*counted, 101.0) is None
 
 
-def test_a_link_that_is_voided_while_a_person_enters_lets_nobody_in() -> None:
+def test_link_voided_on_entry_admits_none() -> None:
     links, room = WebLinks(), a_room()
     link = links.check(*issued(links, room, uses=1), 101.0)
     assert link is not None
@@ -63,7 +63,7 @@ def test_another_secret_opens_nothing(secret: str) -> None:
     assert links.check(other, right, 101.0) is None
 
 
-def test_the_links_of_a_room_end_with_it_and_no_others() -> None:
+def test_links_end_with_their_room_only() -> None:
     links, first, second = WebLinks(), a_room(), a_room()
     gone, kept = issued(links, first), issued(links, second)
     links.forget(first)
@@ -71,7 +71,7 @@ def test_the_links_of_a_room_end_with_it_and_no_others() -> None:
     assert links.check(*kept, 101.0) is not None
 
 
-def test_a_visit_is_found_by_its_own_secret_and_link_until_it_ends() -> None:
+def test_visit_needs_its_secret_and_link() -> None:
     room, visits = a_room(), Visits()
     link = WebLink("one", room, "guest", None)
     visitor = Visitor(room, "bob", "guest", None)

@@ -329,7 +329,7 @@ class LogContract:
     # -- crashes
 
     @pytest.mark.drill
-    async def test_a_killed_writer_loses_nothing_that_it_acknowledged(
+    async def test_killed_writer_keeps_acknowledged(
         self, tmp_path: Path, request: pytest.FixtureRequest
     ) -> None:
         """It is killed in the middle of groups; each group that it printed is there, once."""

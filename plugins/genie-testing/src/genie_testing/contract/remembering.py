@@ -62,7 +62,7 @@ class Remembering(ContractCase):
             await ask(rig.agent, "first")
             assert through_json(rig.again().get_serialized()) == empty
 
-    async def test_the_journal_restores_what_the_state_does(self) -> None:
+    async def test_journal_restores_state(self) -> None:
         tools = [] if "tools" in self.lacks else [double]
         turns = [Call("double", {"number": 4}), Say("eight")] if tools else [Say("eight")]
         async with self.opened(*turns, Say("nine"), Say("ten"), tools=tools) as rig:

@@ -30,13 +30,13 @@ class Hurried(Plain):
     patience = 0.05
 
 
-async def test_what_an_agent_lacks_is_skipped_with_the_reason() -> None:
+async def test_lacking_feature_is_skipped() -> None:
     with pytest.raises(pytest.skip.Exception, match="no tools: it only talks"):
         await WithoutTools().test_a_plain_true_approves()
     await WithoutTools().test_a_fresh_agent_has_a_state_to_restore()
 
 
-def test_a_feature_that_does_not_exist_cannot_be_lacking() -> None:
+def test_unknown_lacks_is_refused() -> None:
     with pytest.raises(TypeError, match=r"Misspelt.lacks names \['tool'\]; there are: .*tools"):
         type("Misspelt", (Plain,), {"lacks": {"tool": "it only talks"}})
 

@@ -19,7 +19,7 @@ STORY = "Once upon a time,\n  far away."
 def ignore(_text: str) -> None: ...
 
 
-async def test_turns_are_taken_in_order_and_then_the_user_is_echoed(
+async def test_turns_run_in_order_then_echo(
     server: FakeOpenAI, client: AsyncOpenAI, door: Door
 ) -> None:
     server.script(Say("one"))
@@ -28,7 +28,7 @@ async def test_turns_are_taken_in_order_and_then_the_user_is_echoed(
     assert answers == ["one", "two", "echo: c"]
 
 
-async def test_a_function_takes_over_when_the_script_is_done() -> None:
+async def test_function_follows_script() -> None:
     async with (
         asyncio.timeout(DEADLINE),
         FakeOpenAI(Say("scripted"), choose=lambda asked: Say(asked.query.upper())) as server,
@@ -38,7 +38,7 @@ async def test_a_function_takes_over_when_the_script_is_done() -> None:
     assert [answer.output_text for answer in answers] == ["scripted", "B"]
 
 
-async def test_both_interfaces_take_turns_from_one_script() -> None:
+async def test_both_interfaces_share_script() -> None:
     async with (
         asyncio.timeout(DEADLINE),
         FakeOpenAI(Say("one"), Say("two")) as server,
@@ -102,9 +102,7 @@ async def test_requests_tell_what_was_asked(
     assert request.body["model"] == "m"
 
 
-async def test_structured_output_is_the_json_that_was_scripted(
-    server: FakeOpenAI, client: AsyncOpenAI
-) -> None:
+async def test_chat_output_is_scripted_json(server: FakeOpenAI, client: AsyncOpenAI) -> None:
     schema: Any = {"name": "point", "schema": {"type": "object"}}
     for say in (Say('{"x": 1}'), None):
         server.script(*([say] if say else []))
@@ -117,9 +115,7 @@ async def test_structured_output_is_the_json_that_was_scripted(
     assert [request.structured for request in server.requests] == [True, True]
 
 
-async def test_structured_output_of_the_other_interface(
-    server: FakeOpenAI, client: AsyncOpenAI
-) -> None:
+async def test_responses_output_is_scripted_json(server: FakeOpenAI, client: AsyncOpenAI) -> None:
     server.script(Say('{"x": 1}'))
     form: Any = {"format": {"type": "json_schema", "name": "point", "schema": {"type": "object"}}}
     for _ in range(2):
@@ -128,9 +124,7 @@ async def test_structured_output_of_the_other_interface(
     assert [request.structured for request in server.requests] == [True, True]
 
 
-async def test_a_wrong_key_is_named_but_not_spelled_out(
-    server: FakeOpenAI, client: AsyncOpenAI, door: Door
-) -> None:
+async def test_wrong_key_is_masked(server: FakeOpenAI, client: AsyncOpenAI, door: Door) -> None:
     server.script(Say("for others"))
     stranger = client.with_options(api_key="sk-stolen-from-bob")
     with pytest.raises(openai.AuthenticationError, match=r"sk-s\*+-bob") as refusal:
@@ -141,9 +135,7 @@ async def test_a_wrong_key_is_named_but_not_spelled_out(
     assert door.text(await door.ask(client, "hello")) == "for others"
 
 
-async def test_models_are_listed_for_those_with_the_key(
-    server: FakeOpenAI, client: AsyncOpenAI
-) -> None:
+async def test_models_need_right_key(server: FakeOpenAI, client: AsyncOpenAI) -> None:
     assert [model.id async for model in client.models.list()] == ["scripted"]
     with pytest.raises(openai.AuthenticationError):
         await client.with_options(api_key="sk-other").models.list()
@@ -247,7 +239,7 @@ async def test_a_cut_comes_in_the_middle_of_the_stream(
     assert door.text(await door.ask(client, "hello")) == "still here"
 
 
-async def test_a_cut_without_streaming_leaves_half_a_document(
+async def test_unstreamed_cut_breaks_document(
     server: FakeOpenAI, client: AsyncOpenAI, door: Door
 ) -> None:
     server.script(Cut("Once upon"))
@@ -331,7 +323,7 @@ async def test_leaving_drops_whoever_still_waits(door: Door) -> None:
     gc.collect()  # what was not closed would warn here, and warnings are errors
 
 
-async def test_leaving_by_cancellation_leaves_nothing_behind() -> None:
+async def test_cancellation_leaves_no_task() -> None:
     before = asyncio.all_tasks()
     addresses: list[str] = []
 

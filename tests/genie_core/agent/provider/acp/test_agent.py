@@ -41,17 +41,17 @@ async def test_no_answer_is_a_failure(stage: Stage, steps: Any, kind: str) -> No
     assert failed.value.kind == kind
 
 
-async def test_a_stop_by_the_program_keeps_what_was_said(stage: Stage) -> None:
+async def test_program_stop_keeps_text(stage: Stage) -> None:
     stage.script([{"say": "Then not."}, stop("cancelled")])
     assert await ask(stage.agent()) == "Then not."
 
 
-async def test_a_stop_reason_that_is_unheard_of_ends_the_turn(stage: Stage) -> None:
+async def test_unknown_stop_reason_ends_turn(stage: Stage) -> None:
     stage.script([{"say": "Done."}, stop("bored")])
     assert await ask(stage.agent()) == "Done."
 
 
-async def test_an_error_of_the_program_says_what_it_says(stage: Stage) -> None:
+async def test_program_error_shows_details(stage: Stage) -> None:
     error = {"code": -32603, "message": "Internal error", "data": {"details": "no credit left"}}
     stage.script([{"fail": error}])
     with pytest.raises(AgentProgramFailed, match="Internal error: no credit left"):
@@ -75,7 +75,7 @@ async def test_usage_is_that_of_the_result(stage: Stage) -> None:
     assert (usage.input_tokens, usage.output_tokens, usage.cached_tokens) == (10, 5, 4)
 
 
-async def test_input_that_is_counted_without_the_cache_is_added_up(stage: Stage) -> None:
+async def test_uncached_input_tokens_are_summed(stage: Stage) -> None:
     counts = {"inputTokens": 10, "outputTokens": 5, "thoughtTokens": 3, "cachedReadTokens": 40,
               "cachedWriteTokens": 2, "totalTokens": 60}  # fmt: skip
     stage.script([{"say": "x"}, stop("end_turn", usage=counts)])
@@ -85,7 +85,7 @@ async def test_input_that_is_counted_without_the_cache_is_added_up(stage: Stage)
     assert (usage.input_tokens, usage.output_tokens, usage.cached_tokens) == (52, 8, 40)
 
 
-async def test_usage_updates_count_if_the_result_has_no_usage(stage: Stage) -> None:
+async def test_usage_updates_replace_missing(stage: Stage) -> None:
     def used(tokens: int, amount: float, currency: str = "USD") -> dict[str, Any]:
         cost = {"amount": amount, "currency": currency}
         update = {"sessionUpdate": "usage_update", "used": tokens, "size": 1000, "cost": cost}
@@ -108,7 +108,7 @@ async def test_usage_updates_count_if_the_result_has_no_usage(stage: Stage) -> N
     ]
 
 
-async def test_what_a_session_has_cost_before_is_not_counted_again(stage: Stage) -> None:
+async def test_earlier_cost_is_not_recounted(stage: Stage) -> None:
     def used(amount: float) -> dict[str, Any]:
         cost = {"amount": amount, "currency": "usd"}
         return {"update": {"sessionUpdate": "usage_update", "used": 1, "size": 1000, "cost": cost}}
@@ -151,7 +151,7 @@ async def test_one_session_serves_all_runs(stage: Stage) -> None:
     }
 
 
-async def test_instructions_and_preferences_go_in_front_of_the_query(stage: Stage) -> None:
+async def test_instructions_precede_query(stage: Stage) -> None:
     stage.script()
     agent = stage.agent(instructions="You answer in a chat.")
     async with agent.mcp():
@@ -204,7 +204,7 @@ async def test_nothing_in_a_summary_ends_it(stage: Stage) -> None:
     assert summary.count("</earlier-conversation>") == 1
 
 
-async def test_another_program_is_told_of_the_turns_and_not_of_the_session(stage: Stage) -> None:
+async def test_other_program_gets_only_turns(stage: Stage) -> None:
     stage.script(load=True)
     agent = stage.agent()
     await ask(agent, "first")

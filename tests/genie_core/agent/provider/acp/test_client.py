@@ -74,7 +74,7 @@ async def test_a_plain_bool_is_a_verdict(stage: Stage) -> None:
     assert outcomes(stage) == ["no"]
 
 
-async def test_a_reason_goes_along_and_into_the_next_prompt(stage: Stage) -> None:
+async def test_denial_reason_reaches_next_prompt(stage: Stage) -> None:
     stage.script([{"ask": permission(**COMMAND)}, {"say": "done"}])
     agent = stage.agent()
     async with agent.mcp():
@@ -88,7 +88,7 @@ async def test_a_reason_goes_along_and_into_the_next_prompt(stage: Stage) -> Non
     assert [each["text"] for each in third] == ["one more"]
 
 
-async def test_a_changed_call_is_denied_and_asked_for_as_it_should_be(stage: Stage) -> None:
+async def test_edited_call_becomes_next_prompt(stage: Stage) -> None:
     stage.script([{"ask": permission(**COMMAND)}, {"say": "denied"}], [{"say": "made it"}])
     changed = Verdict(approved=True, arguments={"command": "ls -l"})
     sink = Sink()
@@ -99,7 +99,7 @@ async def test_a_changed_call_is_denied_and_asked_for_as_it_should_be(stage: Sta
     assert any("can't be handed back" in each for each in sink.of("note"))
 
 
-async def test_a_turn_that_a_denial_ends_without_a_word_goes_on(stage: Stage) -> None:
+async def test_denial_without_text_continues(stage: Stage) -> None:
     stage.script([{"ask": permission(**COMMAND)}], [{"say": "Then I can't."}])
     agent = stage.agent()
     async with agent.mcp():
@@ -110,7 +110,7 @@ async def test_a_turn_that_a_denial_ends_without_a_word_goes_on(stage: Stage) ->
     assert [each["text"] for each in third] == ["next"]
 
 
-async def test_a_program_that_never_says_a_word_is_not_asked_for_ever(stage: Stage) -> None:
+async def test_silent_program_is_given_up(stage: Stage) -> None:
     denied = [{"ask": permission(**COMMAND)}, {"stop": {"stopReason": "cancelled"}}]
     stage.script(*[denied] * 10)
     with pytest.raises(AgentProgramFailed) as failed:
@@ -146,13 +146,13 @@ async def test_missing_and_odd_options(
     assert len(judge.asked) == asked
 
 
-async def test_a_permission_without_its_call_is_an_error_of_the_program(stage: Stage) -> None:
+async def test_permission_without_call_is_error(stage: Stage) -> None:
     stage.script([{"ask": {"options": OPTIONS}}, {"ask": {"toolCall": 7}}, {"say": "done"}])
     assert await ask(stage.agent()) == "done"
     assert [each["code"] for each in stage.answers] == [-32602, -32602]
 
 
-async def test_a_request_that_is_sent_twice_is_asked_once(stage: Stage) -> None:
+async def test_duplicate_request_is_asked_once(stage: Stage) -> None:
     stage.script([{"ask_twice": permission(**COMMAND)}, {"say": "done"}])
     patient = Patient()
     run = start_task(ask(stage.agent(), callback=patient))
@@ -163,7 +163,7 @@ async def test_a_request_that_is_sent_twice_is_asked_once(stage: Stage) -> None:
     assert patient.asked.empty()
 
 
-async def test_a_request_that_comes_again_after_its_answer_is_asked_again(stage: Stage) -> None:
+async def test_repeated_request_asks_again(stage: Stage) -> None:
     again = {"ask": permission(**COMMAND)}
     stage.script([again, again, {"say": "done"}])
     judge = Judge(YES, NO)
@@ -171,7 +171,7 @@ async def test_a_request_that_comes_again_after_its_answer_is_asked_again(stage:
     assert outcomes(stage) == ["once", "no"]
 
 
-async def test_two_requests_wait_together_and_are_answered_in_any_order(stage: Stage) -> None:
+async def test_two_requests_take_any_order(stage: Stage) -> None:
     both = [permission(n, **{**COMMAND, "rawInput": {"command": n}}) for n in ("a", "b")]
     stage.script([{"ask_all": both}, {"say": "done"}])
     patient = Patient()
@@ -197,7 +197,7 @@ async def test_a_flood_of_requests_is_bounded(stage: Stage) -> None:
     assert await run == "done"
 
 
-async def test_a_request_of_an_unknown_session_is_cancelled_unseen(stage: Stage) -> None:
+async def test_unknown_session_is_cancelled(stage: Stage) -> None:
     stage.script([{"ask": {**permission(**COMMAND), "sessionId": "another"}}, {"say": "done"}])
     judge = Judge()
     await ask(stage.agent(), callback=judge)
@@ -223,7 +223,7 @@ async def test_cancelling_a_run_answers_what_waits(stage: Stage) -> None:
     assert before["answer"] == "Let me"
 
 
-async def test_the_request_of_the_engine_is_withdrawn_when_the_run_is_cancelled(
+async def test_cancelled_run_withdraws_request(
     stage: Stage,
 ) -> None:
     stage.script([{"ask": permission(**COMMAND)}])
@@ -252,7 +252,7 @@ async def test_an_error_of_the_callback_ends_the_run(stage: Stage) -> None:
         assert await ask(agent) == "echo: go"
 
 
-async def test_an_error_of_the_callback_for_a_file_ends_the_run(stage: Stage) -> None:
+async def test_file_callback_error_ends_run(stage: Stage) -> None:
     async def refuse(_name: str, _arguments: dict[str, Any]) -> bool:
         raise ZeroDivisionError
 
@@ -311,7 +311,7 @@ async def test_a_write_is_asked_about(stage: Stage) -> None:
     assert sink.of("calling") == ["write_file"]
 
 
-async def test_a_write_that_was_just_allowed_is_not_asked_about_again(stage: Stage) -> None:
+async def test_allowed_write_is_not_asked_again(stage: Stage) -> None:
     (stage.workspace / "a.txt").write_text("one\ntwo\n")
     edit = {"type": "diff", "path": "a.txt", "oldText": "one", "newText": "1"}
     new = {"type": "diff", "path": "b.txt", "oldText": None, "newText": "new"}
@@ -339,7 +339,7 @@ async def test_a_write_that_was_just_allowed_is_not_asked_about_again(stage: Sta
     assert files.written == [("a.txt", ids[0]), ("b.txt", ids[1]), ("b.txt", ids[2])]
 
 
-async def test_a_write_of_something_else_than_was_allowed_is_asked_about(stage: Stage) -> None:
+async def test_differing_write_is_asked_about(stage: Stage) -> None:
     new = {"type": "diff", "path": "b.txt", "oldText": None, "newText": "new"}
     ask_first = {"ask": permission(kind="edit", content=[new])}
     stage.script([ask_first, writing(stage, "b.txt", "evil"), {"say": "done"}])
@@ -362,7 +362,7 @@ async def test_nothing_outside_or_hidden_is_served(stage: Stage, path: str) -> N
     assert [each["code"] for each in stage.answers] == [-32602, -32602]
 
 
-async def test_a_refusal_of_the_files_is_told_to_the_program(stage: Stage) -> None:
+async def test_file_refusal_reaches_program(stage: Stage) -> None:
     steps = [reading(stage, "refused.txt"), reading(stage, "gone.txt"), {"say": "done"}]
     stage.script(steps)
     assert await ask(stage.agent(files=Files(stage.workspace).access)) == "done"
@@ -429,7 +429,7 @@ async def test_calls_without_permission_are_told_once(stage: Stage) -> None:
     assert own == ["acts on its own: run_command"]
 
 
-async def test_a_call_that_is_asked_about_late_is_not_on_its_own(stage: Stage) -> None:
+async def test_late_asked_call_is_not_autonomous(stage: Stage) -> None:
     start = update("tool_call", toolCallId="t1", status="in_progress", **COMMAND)
     end = update("tool_call_update", toolCallId="t1", status="completed")
     stage.script([start, {"ask": permission("t1")}, end, {"say": "done"}])
@@ -439,7 +439,7 @@ async def test_a_call_that_is_asked_about_late_is_not_on_its_own(stage: Stage) -
     assert not any("on its own" in each for each in sink.of("note"))
 
 
-async def test_a_call_that_writes_through_us_is_not_on_its_own(stage: Stage) -> None:
+async def test_served_write_is_not_autonomous(stage: Stage) -> None:
     start = update("tool_call", toolCallId="t1", title="W", kind="edit", status="in_progress",
                    locations=[{"path": str(stage.workspace / "a.txt")}])  # fmt: skip
     end = update("tool_call_update", toolCallId="t1", status="completed")
@@ -449,7 +449,7 @@ async def test_a_call_that_writes_through_us_is_not_on_its_own(stage: Stage) -> 
     assert not any("on its own" in each for each in sink.of("note"))
 
 
-async def test_a_call_that_still_runs_at_the_end_is_on_its_own(stage: Stage) -> None:
+async def test_call_running_at_end_is_autonomous(stage: Stage) -> None:
     start = update("tool_call", toolCallId="t1", status="in_progress", **COMMAND)
     stage.script([start, {"say": "done"}])
     sink = Sink()

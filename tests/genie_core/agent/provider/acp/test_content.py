@@ -34,9 +34,7 @@ async def sent(stage: Stage, files: list[Attachment], able: list[str], sink: Sin
     return blocks[2::2]
 
 
-async def test_files_are_embedded_as_the_program_can_take_them(
-    stage: Stage, files: list[Attachment]
-) -> None:
+async def test_files_are_embedded_by_capability(stage: Stage, files: list[Attachment]) -> None:
     sink = Sink()
     text, image, audio, pdf = await sent(stage, files, ["image", "audio", "embeddedContext"], sink)
     assert text["resource"]["text"] == "a.txt"
@@ -47,9 +45,7 @@ async def test_files_are_embedded_as_the_program_can_take_them(
     assert sink.of("note") == []
 
 
-async def test_a_program_that_takes_only_text_gets_links(
-    stage: Stage, files: list[Attachment]
-) -> None:
+async def test_text_only_program_gets_links(stage: Stage, files: list[Attachment]) -> None:
     sink = Sink()
     text, *others = await sent(stage, files, [], sink)
     assert text == {"type": "text", "text": "a.txt"}

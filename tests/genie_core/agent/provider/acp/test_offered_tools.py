@@ -57,7 +57,7 @@ async def test_a_tool_that_exits_ends_its_run_only(stage: Stage) -> None:
     assert await ask(stage.agent(tools=[leave])) == "echo: go"
 
 
-async def test_the_program_is_offered_tools_and_calls_them(stage: Stage) -> None:
+async def test_program_lists_and_calls_tools(stage: Stage) -> None:
     calls = [{"method": "tools/list"}, calling("double", number=4), {"method": "ping"},
              {"method": "nothing/known"}]  # fmt: skip
     stage.script([{"mcp": calls}, {"say": "done"}])
@@ -83,7 +83,7 @@ async def test_a_denied_call_is_not_made(stage: Stage) -> None:
     assert "late" in text(called)
 
 
-async def test_a_changed_call_is_made_as_it_was_changed(stage: Stage) -> None:
+async def test_edited_call_runs_as_edited(stage: Stage) -> None:
     stage.script([{"mcp": [calling("double", number=4)]}, {"say": "done"}])
     changed = Verdict(approved=True, arguments={"number": 5, "loudly": True})
     await ask(stage.agent(tools=[double]), callback=Judge(changed))
@@ -130,7 +130,7 @@ async def test_the_end_of_a_run_ends_its_calls(stage: Stage) -> None:
     assert "cancelled" in text(answer)
 
 
-async def test_the_server_is_in_a_closed_folder_and_leaves_nothing() -> None:
+async def test_server_folder_is_private() -> None:
     async def serve(_tool: Any, _arguments: Any) -> str:
         return ""
 
@@ -152,7 +152,7 @@ async def test_without_tools_there_is_no_server(stage: Stage) -> None:
     assert stage.all("session/new")[0]["params"]["mcpServers"] == []
 
 
-async def test_a_session_that_is_brought_back_has_the_tools(stage: Stage) -> None:
+async def test_restored_session_has_tools(stage: Stage) -> None:
     stage.script([{"say": "a"}], [{"mcp": [calling("double", number=2)]}, {"say": "b"}], load=True)
     agent = stage.agent(tools=[double])
     await ask(agent)
@@ -169,9 +169,7 @@ async def test_a_session_that_is_brought_back_has_the_tools(stage: Stage) -> Non
         ("Tool: genie/double", {"server": "genie", "tool": "double", "arguments": {"number": 4}}),
     ],
 )
-async def test_a_call_of_ours_is_asked_about_once_and_is_not_its_own(
-    stage: Stage, title: str, raw: dict[str, Any]
-) -> None:
+async def test_own_call_is_asked_once(stage: Stage, title: str, raw: dict[str, Any]) -> None:
     call = {"title": title, "kind": "other", "rawInput": raw}
     stage.script(
         [
@@ -203,7 +201,7 @@ async def test_a_call_of_ours_is_asked_about_once_and_is_not_its_own(
         ("run genie_double for me", "other", {"number": 4}),
     ],
 )
-async def test_what_only_looks_like_a_call_of_ours_is_asked_about(
+async def test_lookalike_call_is_asked_about(
     stage: Stage, title: str, kind: str, raw: dict[str, Any] | None
 ) -> None:
     call = {"title": title, "kind": kind, "rawInput": raw}
@@ -213,7 +211,7 @@ async def test_what_only_looks_like_a_call_of_ours_is_asked_about(
     assert len(judge.asked) == 1
 
 
-async def test_a_title_alone_does_not_hide_what_was_not_asked(stage: Stage) -> None:
+async def test_title_alone_hides_no_unasked_call(stage: Stage) -> None:
     update = {"sessionUpdate": "tool_call", **tool_call("t1", title="genie_double", kind="other",
                                                        status="completed")}  # fmt: skip
     stage.script([{"update": update}, {"say": "done"}])

@@ -27,7 +27,7 @@ def values(options: AgentOptions) -> dict[str, str]:
 COMMANDS = [{"name": "review", "description": "Review\nthe changes"}]
 
 
-async def test_modes_and_options_are_known_once_a_session_is_open(stage: Stage) -> None:
+async def test_open_session_reveals_options(stage: Stage) -> None:
     grouped = select("size", MODEL, "small", "big")
     grouped["options"] = [{"group": "g", "name": "G", "options": grouped["options"]}]
     loud = {"id": "loud", "name": "Loud", "type": "boolean", "currentValue": True}
@@ -43,7 +43,7 @@ async def test_modes_and_options_are_known_once_a_session_is_open(stage: Stage) 
     ]
 
 
-async def test_what_is_chosen_is_set_before_the_next_request_and_in_later_sessions(
+async def test_choice_applies_to_later_sessions(
     stage: Stage,
 ) -> None:
     config = [select("size", MODEL, "small", "big"), select("way", MODE, "plan", "act")]
@@ -68,7 +68,7 @@ async def test_what_is_chosen_is_set_before_the_next_request_and_in_later_sessio
     assert len(stage.all("session/set_config_option")) == 4
 
 
-async def test_a_chosen_mode_is_not_put_back_to_one_that_asks(stage: Stage) -> None:
+async def test_chosen_mode_is_not_reset(stage: Stage) -> None:
     stage.script(modes=modes("yolo", "ask", "plan"))
     options = AgentOptions()
     program = stage.program(modes=("ask",))
@@ -81,7 +81,7 @@ async def test_a_chosen_mode_is_not_put_back_to_one_that_asks(stage: Stage) -> N
     assert options.known[0].asking == ("ask",)
 
 
-async def test_a_program_that_starts_in_a_mode_of_its_options_is_made_to_ask(stage: Stage) -> None:
+async def test_option_mode_is_made_to_ask(stage: Stage) -> None:
     stage.script(config=[select("way", MODE, "yolo", "ask")])
     options = AgentOptions()
     agent = DefaultAgent(stage.program(modes=("ask",)), stage.workspace, options=options)
@@ -89,7 +89,7 @@ async def test_a_program_that_starts_in_a_mode_of_its_options_is_made_to_ask(sta
     assert values(options) == {"way": "ask"}
 
 
-async def test_what_a_program_refuses_is_told_and_not_tried_again(stage: Stage) -> None:
+async def test_refused_choice_is_not_retried(stage: Stage) -> None:
     stage.script(modes=modes("ask", "plan"), mode_error={"code": -32603, "message": "not today"})
     options, sink = AgentOptions(), Sink()
     agent = stage.agent(options=options)
@@ -104,7 +104,7 @@ async def test_what_a_program_refuses_is_told_and_not_tried_again(stage: Stage) 
 
 
 @pytest.mark.parametrize("twice", [False, True])
-async def test_a_mode_that_the_program_changes_is_known(stage: Stage, *, twice: bool) -> None:
+async def test_mode_changed_by_program_is_known(stage: Stage, *, twice: bool) -> None:
     update = {"sessionUpdate": "current_mode_update", "currentModeId": "act"}
     config = [select(MODE, MODE, "plan", "act")] if twice else []
     stage.script([{"update": update}, {"say": "done"}], modes=modes("plan", "act"), config=config)
@@ -123,9 +123,7 @@ async def test_a_mode_that_the_program_changes_is_known(stage: Stage, *, twice: 
         ("", ["go"]),
     ],
 )
-async def test_only_a_command_of_the_owner_is_passed_on_as_it_is(
-    stage: Stage, said: str, sent: list[str]
-) -> None:
+async def test_only_owner_command_is_verbatim(stage: Stage, said: str, sent: list[str]) -> None:
     stage.script(commands=COMMANDS)
     agent = stage.agent(options=AgentOptions())
     async with agent.mcp():

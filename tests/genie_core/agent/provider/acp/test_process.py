@@ -32,7 +32,7 @@ async def failure(agent: DefaultAgent, **more: object) -> AgentProgramFailed:
     return failed.value
 
 
-async def test_a_missing_program_says_how_to_install_it_and_where_it_is_set() -> None:
+async def test_missing_program_names_install() -> None:
     program = AgentProgram(
         ("no-such-agent", "acp"),
         install="install it with: npm install -g no-such-agent",
@@ -50,7 +50,7 @@ async def test_an_empty_command_is_missing() -> None:
     assert (await failure(DefaultAgent(AgentProgram(("",))))).kind == "missing"
 
 
-async def test_a_file_that_is_no_program_can_not_be_started(tmp_path: Path) -> None:
+async def test_non_executable_cannot_start(tmp_path: Path) -> None:
     file = tmp_path / "agent"
     file.write_text("no program")
     assert (await failure(DefaultAgent(AgentProgram((str(file),))))).kind == "start"
@@ -59,7 +59,7 @@ async def test_a_file_that_is_no_program_can_not_be_started(tmp_path: Path) -> N
     assert (await failure(DefaultAgent(AgentProgram((str(file),))))).kind == "start"
 
 
-async def test_a_command_is_looked_up_on_path_and_not_in_the_workspace(stage: Stage) -> None:
+async def test_command_is_found_only_on_path(stage: Stage) -> None:
     stage.script()
     folder = stage.folder / "bin"
     folder.mkdir()
@@ -77,7 +77,7 @@ async def test_a_command_is_looked_up_on_path_and_not_in_the_workspace(stage: St
     assert started["cwd"] == str(stage.workspace)
 
 
-async def test_a_program_that_dies_at_start_is_described(stage: Stage) -> None:
+async def test_death_at_start_is_described(stage: Stage) -> None:
     know([TOKEN])
     stage.script(at_start=[{"errors": f"first\nno key {TOKEN} here\n"}, {"exit": 3}])
     error = await failure(stage.agent())
@@ -88,7 +88,7 @@ async def test_a_program_that_dies_at_start_is_described(stage: Stage) -> None:
     assert SCRIPT.name not in public_summary(error)
 
 
-async def test_a_program_that_hangs_at_start_is_given_up(stage: Stage) -> None:
+async def test_hang_at_start_is_given_up(stage: Stage) -> None:
     stage.script(at_start=[{"stubborn": True}, {"child": True}, {"hang": True}])
     agent = stage.agent(start_seconds=1.0)
     starting = start_task(failure(agent))
@@ -109,7 +109,7 @@ async def test_cancelling_the_start_ends_the_program(stage: Stage) -> None:
     await gone(pid)
 
 
-async def test_cancelling_while_the_process_is_made_ends_its_group(
+async def test_cancel_during_spawn_ends_group(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loop, gate = asyncio.get_running_loop(), asyncio.Event()
@@ -131,7 +131,7 @@ async def test_cancelling_while_the_process_is_made_ends_its_group(
     await gone(pid)
 
 
-async def test_another_version_of_the_protocol_is_named(stage: Stage) -> None:
+async def test_other_protocol_version_is_named(stage: Stage) -> None:
     stage.script(version=7)
     error = await failure(stage.agent())
     assert error.kind == "version"
@@ -147,7 +147,7 @@ async def test_a_program_that_wants_a_login_says_which(stage: Stage) -> None:
     assert "our-agent login" in str(error)
 
 
-async def test_a_program_that_dies_in_a_run_is_started_again_for_the_next(stage: Stage) -> None:
+async def test_death_in_run_restarts_for_next(stage: Stage) -> None:
     stage.script([{"say": "Half"}, {"errors": "out of luck\n"}, {"exit": 9}])
     agent, sink = stage.agent(), Sink()
     async with agent.mcp():
@@ -164,12 +164,12 @@ async def test_last_line_without_an_end_is_reported(stage: Stage) -> None:
     assert "exit code 9; its last words: out of luck" in str(await failure(stage.agent()))
 
 
-async def test_a_killed_program_is_described_by_the_signal(stage: Stage) -> None:
+async def test_kill_signal_is_named(stage: Stage) -> None:
     stage.script([{"kill": True}])
     assert "killed by SIGKILL" in str(await failure(stage.agent()))
 
 
-async def test_a_program_that_dies_between_runs_is_started_again(stage: Stage) -> None:
+async def test_death_between_runs_restarts(stage: Stage) -> None:
     stage.script()
     agent = stage.agent()
     async with agent.mcp():
@@ -180,7 +180,7 @@ async def test_a_program_that_dies_between_runs_is_started_again(stage: Stage) -
         assert await ask(agent) == "echo: go"
 
 
-async def test_the_program_stays_between_runs_and_ends_with_all_that_it_started(
+async def test_children_end_with_program(
     stage: Stage,
 ) -> None:
     stage.script([{"stubborn": True}, {"child": True}, {"say": "one"}], [{"say": "two"}])
@@ -196,14 +196,14 @@ async def test_the_program_stays_between_runs_and_ends_with_all_that_it_started(
     await gone(child)
 
 
-async def test_a_run_outside_of_the_context_ends_its_program(stage: Stage) -> None:
+async def test_run_outside_context_ends_program(stage: Stage) -> None:
     stage.script()
     agent = stage.agent()
     await ask(agent)
     assert agent.pid == 0
 
 
-async def test_only_harmless_variables_and_named_ones_are_passed(
+async def test_only_safe_variables_are_passed(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-ours")
@@ -220,7 +220,7 @@ async def test_only_harmless_variables_and_named_ones_are_passed(
     assert not {"OPENAI_API_KEY", "GENIE_SECRET", "PYTHONPATH"} & env.keys()
 
 
-async def test_without_a_workspace_it_works_in_an_empty_folder(stage: Stage) -> None:
+async def test_no_workspace_means_empty_folder(stage: Stage) -> None:
     stage.script()
     agent = DefaultAgent(stage.program())
     async with agent.mcp():
@@ -256,7 +256,7 @@ async def test_what_is_no_message_is_skipped(stage: Stage) -> None:
     assert await ask(stage.agent()) == "fine"
 
 
-async def test_fifty_megabytes_in_a_line_end_the_run_with_a_clear_error(stage: Stage) -> None:
+async def test_oversized_line_ends_run_clearly(stage: Stage) -> None:
     stage.script([{"huge": 50}, {"say": "never read"}])
     agent = stage.agent()
     async with agent.mcp():
@@ -266,7 +266,7 @@ async def test_fifty_megabytes_in_a_line_end_the_run_with_a_clear_error(stage: S
         assert await ask(agent) == "echo: go"
 
 
-async def test_an_answer_of_fifty_megabytes_ends_the_run_with_a_clear_error(stage: Stage) -> None:
+async def test_oversized_answer_ends_run_clearly(stage: Stage) -> None:
     stage.script([{"words": ["x" * 500_000] * 100}])
     agent = stage.agent()
     async with agent.mcp():
@@ -288,7 +288,7 @@ async def test_a_flood_of_tool_calls_is_bounded(stage: Stage) -> None:
     assert len(sink.done) < 1_000
 
 
-async def test_a_program_that_heeds_no_cancellation_is_killed(stage: Stage) -> None:
+async def test_program_ignoring_cancel_is_killed(stage: Stage) -> None:
     stage.script([{"say": "Once"}, {"child": True}, {"hang": True}])
     agent = stage.agent()
     async with agent.mcp():
@@ -305,7 +305,7 @@ async def test_a_program_that_heeds_no_cancellation_is_killed(stage: Stage) -> N
     assert "Once" in stage.requests[-1].texts[0]  # in the summary
 
 
-async def test_leaving_while_a_permission_waits_leaves_nothing_behind(stage: Stage) -> None:
+async def test_exit_during_permission_is_clean(stage: Stage) -> None:
     stage.script([{"ask": permission(kind="execute", rawInput={"command": "ls"})}])
     agent, patient = stage.agent(), Patient()
     async with agent.mcp():

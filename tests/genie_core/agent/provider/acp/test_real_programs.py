@@ -228,9 +228,7 @@ async def test_a_real_program_uses_a_tool_of_ours(make: Any, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("make", [codex, opencode])
 @pytest.mark.parametrize("allowed", [True, False])
-async def test_a_real_program_asks_before_it_makes_a_file(
-    make: Any, allowed: bool, tmp_path: Path
-) -> None:
+async def test_real_program_asks_before_writing(make: Any, allowed: bool, tmp_path: Path) -> None:
     workspace, home = tmp_path / "workspace", tmp_path / "home"
     workspace.mkdir()
     home.mkdir()

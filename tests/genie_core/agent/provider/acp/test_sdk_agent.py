@@ -37,7 +37,7 @@ async def test_it_asks_before_it_makes_a_file(
     assert not any("on its own" in each for each in sink.of("note"))
 
 
-async def test_its_mode_is_set_and_a_stopped_run_keeps_its_text(tmp_path: Path) -> None:
+async def test_stopped_run_keeps_mode_and_text(tmp_path: Path) -> None:
     options = AgentOptions()
     agent = DefaultAgent(PROGRAM, tmp_path, options=options)
     async with agent.mcp():

@@ -67,7 +67,7 @@ DONE = {"say": "done"}
 ENDED = {"exitCode": 3, "signal": None}
 
 
-async def test_a_command_is_asked_about_run_and_its_output_returned(stage: Stage) -> None:
+async def test_allowed_command_returns_output(stage: Stage) -> None:
     stage.script(
         [create("ls", "-l", "a b"), on("wait_for_exit"), on("output"), on("release"), DONE]
     )
@@ -97,7 +97,7 @@ async def test_a_denied_command_is_not_run(stage: Stage) -> None:
     assert unknown["code"] == -32602
 
 
-async def test_a_permission_covers_one_equal_command_once(stage: Stage) -> None:
+async def test_permission_covers_equal_command(stage: Stage) -> None:
     command = {"command": ["npm", "test"], "cwd": str(stage.workspace)}
     asked = permission(kind="execute", title="Run", rawInput=command)
     again = create("npm", "test", cwd=str(stage.workspace))
@@ -130,7 +130,7 @@ async def test_a_terminal_of_ours_stands_for_one_call(stage: Stage, *, twice: bo
     assert any("acts on its own" in each for each in second.of("note"))
 
 
-async def test_the_owner_sees_the_last_line_of_a_calls_output(stage: Stage) -> None:
+async def test_only_owner_sees_last_output_line(stage: Stage) -> None:
     def ends(number: str, **content: Any) -> dict[str, Any]:
         more = {"kind": "execute", "title": "x", "status": "completed", "content": [content]}
         return {"update": {"sessionUpdate": "tool_call", **tool_call(number, **more)}}
@@ -145,7 +145,7 @@ async def test_the_owner_sees_the_last_line_of_a_calls_output(stage: Stage) -> N
     assert not any("ran ls" in each for each in sink.of("note"))  # what the others see
 
 
-async def test_a_killed_command_ends_and_keeps_its_output(stage: Stage) -> None:
+async def test_killed_command_keeps_output(stage: Stage) -> None:
     stage.script([create("serve"), on("kill"), on("wait_for_exit"), on("output"), DONE])
     machine = Machine(lets=False)
     await ask(stage.agent(commands=machine))
@@ -157,7 +157,7 @@ async def test_a_killed_command_ends_and_keeps_its_output(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("what", ["output", "wait_for_exit", "kill", "release"])
-async def test_a_released_or_unknown_terminal_is_an_error(stage: Stage, what: str) -> None:
+async def test_unknown_or_released_is_error(stage: Stage, what: str) -> None:
     stage.script([create("ls"), on("release"), on(what), on(what, 7), DONE])
     await ask(stage.agent(commands=Machine()))
     assert [each["code"] for each in stage.answers[2:]] == [-32602, -32602]
@@ -188,7 +188,7 @@ async def test_commands_end_with_the_run(stage: Stage) -> None:
         assert len(machine.ran) == 2
 
 
-async def test_an_end_while_it_is_asked_about_runs_nothing(stage: Stage) -> None:
+async def test_cancel_while_asked_runs_nothing(stage: Stage) -> None:
     stage.script([create("ls"), DONE])
     machine, patient = Machine(), Patient()
     run = start_task(ask(stage.agent(commands=machine), callback=patient))
@@ -218,7 +218,7 @@ async def test_open_terminals_are_limited(stage: Stage) -> None:
         (None, [b"a\xffb"], "a\ufffdb", False),
     ],
 )
-async def test_the_latest_output_is_kept_in_whole_characters(
+async def test_output_keeps_whole_characters(
     limit: int | None, pieces: list[bytes], output: str, truncated: bool
 ) -> None:
     terminal = Terminal(limit)

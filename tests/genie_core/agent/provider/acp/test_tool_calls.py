@@ -56,7 +56,7 @@ def test_a_command_is_one_of_our_command_tool(
     assert call(folder, kind="execute", rawInput=raw) == ("run_command", arguments)
 
 
-def test_the_workspace_itself_is_no_folder_to_name(folder: str) -> None:
+def test_workspace_folder_is_not_named(folder: str) -> None:
     raw = {"command": "ls", "cwd": folder}
     assert call(folder, kind="execute", rawInput=raw) == ("run_command", {"command": "ls"})
 
@@ -77,9 +77,7 @@ def test_the_workspace_itself_is_no_folder_to_name(folder: str) -> None:
         {},
     ],
 )
-def test_a_command_that_is_not_understood_shows_its_raw_input(
-    folder: str, raw: dict[str, Any]
-) -> None:
+def test_unclear_command_shows_raw_input(folder: str, raw: dict[str, Any]) -> None:
     name, arguments = call(folder, kind="execute", title="git status", rawInput=raw)
     assert name == "acp_execute"
     assert arguments == {**raw, "title": "git status"}
@@ -93,7 +91,7 @@ def test_a_title_is_not_what_a_call_does(folder: str) -> None:
     assert made == ("acp_other", {"title": "x", "to": 1, "acp_title": "read_file"})
 
 
-def test_a_command_only_in_the_title_is_shown_as_a_title(folder: str) -> None:
+def test_title_only_command_stays_title(folder: str) -> None:
     assert call(folder, kind="execute", title="git push") == ("acp_execute", {"title": "git push"})
 
 
@@ -120,7 +118,7 @@ def test_a_replacement_is_an_edit(folder: str) -> None:
     assert made == ("edit_file", arguments)
 
 
-def test_a_diff_of_the_program_is_shown_beside_the_edit(folder: str) -> None:
+def test_program_diff_is_shown_with_edit(folder: str) -> None:
     path = f"{folder}/notes.txt"
     raw = {"filepath": path, "diff": "--- a\n+++ b\n"}
     name, arguments = call(folder, kind="edit", content=[diff(path, "one", "1")], rawInput=raw)
@@ -141,7 +139,7 @@ def test_a_diff_of_the_program_is_shown_beside_the_edit(folder: str) -> None:
         "notes.txt",
     ],
 )
-def test_an_edit_whose_raw_input_says_something_else_shows_both(folder: str, raw: Any) -> None:
+def test_differing_raw_input_shows_both(folder: str, raw: Any) -> None:
     path = f"{folder}/notes.txt"
     name, arguments = call(folder, kind="edit", content=[diff(path, "one", "1")], rawInput=raw)
     assert name == "acp_edit"
@@ -159,7 +157,7 @@ def test_an_edit_of_several_files_shows_all(folder: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "../x", "out/passwd", ".hidden", "~/x", "", "a\0"])
-def test_no_file_outside_or_hidden_is_one_of_our_tools(folder: str, path: str) -> None:
+def test_outside_file_is_no_own_tool(folder: str, path: str) -> None:
     assert relative_path(folder, path) is None
     assert call(folder, kind="read", rawInput={"path": path})[0] == "acp_read"
     assert call(folder, kind="edit", content=[diff(path, None, "x")])[0] == "acp_edit"
@@ -170,7 +168,7 @@ def test_a_file_is_read(folder: str) -> None:
     assert call(folder, kind="read", rawInput=raw) == ("read_file", {"path": "notes.txt"})
 
 
-def test_a_read_that_does_something_else_is_none_of_ours(folder: str) -> None:
+def test_read_with_extras_is_no_own_tool(folder: str) -> None:
     raw = {"path": "notes.txt", "then": "send it"}
     assert call(folder, kind="read", rawInput=raw)[0] == "acp_read"
     made = call(folder, kind="read", rawInput={"path": "notes.txt"}, locations=[{"path": "/etc/x"}])
@@ -194,7 +192,7 @@ def test_a_kind_that_is_unheard_of_is_another(folder: str) -> None:
     assert call(folder, kind="teleport", title="T")[0] == "acp_other"
 
 
-def test_a_folder_that_the_permission_leaves_out_counts(folder: str) -> None:
+def test_omitted_folder_still_counts(folder: str) -> None:
     first = ToolCallUpdate(tool_call_id="1", kind="execute", raw_input={"cwd": "/etc"})
     asked = ToolCallUpdate(tool_call_id="1", raw_input={"command": "ls"})
     made = mapped(KnownCall("1").updated(first).updated(asked), folder)

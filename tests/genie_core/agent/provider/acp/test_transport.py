@@ -33,7 +33,7 @@ async def messages(transport: LineTransport) -> list[Any]:
     return found
 
 
-async def test_messages_of_the_right_form_are_passed_on() -> None:
+async def test_only_valid_messages_pass() -> None:
     right = [
         {"id": 1, "method": "a", "params": {}},
         {"id": "x", "method": "b"},
@@ -64,7 +64,7 @@ async def test_messages_of_the_right_form_are_passed_on() -> None:
         ([], "an error without a message"),
     ],
 )
-async def test_an_error_of_any_form_answers_its_request(error: Any, text: str) -> None:
+async def test_any_error_form_answers_request(error: Any, text: str) -> None:
     line = json.dumps({"id": 5, "error": error}).encode() + b"\n"
     [message] = await messages(reading(line))
     assert message["id"] == 5
@@ -72,7 +72,7 @@ async def test_an_error_of_any_form_answers_its_request(error: Any, text: str) -
     assert isinstance(message["error"]["code"], int)
 
 
-async def test_a_line_that_is_too_long_ends_the_connection() -> None:
+async def test_overlong_line_ends_connection() -> None:
     transport = reading(b'{"method": "a"}\n' + b"x" * 2_000_000, longest=1_000_000)
     assert await messages(transport) == [{"method": "a"}]
     assert transport.problem == "a message of more than 1 MB"
@@ -82,7 +82,7 @@ async def test_a_line_that_is_not_ended_is_no_message() -> None:
     assert await messages(reading(b'{"method": "a"}')) == []
 
 
-async def test_only_what_asks_fails_when_nothing_is_read_any_more() -> None:
+async def test_only_requests_fail_when_closed() -> None:
     transport = reading(b"")
     await transport.send({"id": 1, "result": {}})
     with pytest.raises(BrokenPipeError):

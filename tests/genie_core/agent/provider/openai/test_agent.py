@@ -41,7 +41,7 @@ async def run(agent: DefaultAgent, query: str = "go", *, streaming: bool = True)
     return await agent.run(AgentInput(query), Approver())
 
 
-async def test_a_changed_prompt_counts_from_the_next_run_on(desk: Desk) -> None:
+async def test_changed_prompt_applies_next_run(desk: Desk) -> None:
     agent = desk.agent("old prompt")
     await ask(agent, preferences="in rhymes")
     assert desk.last.instructions == f"old prompt\n\n{preferring('in rhymes')}"
@@ -53,7 +53,7 @@ async def test_a_changed_prompt_counts_from_the_next_run_on(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("streaming", [True, False])
-async def test_a_cancelled_run_is_remembered_as_far_as_it_came(desk: Desk, streaming: bool) -> None:
+async def test_cancelled_run_is_remembered(desk: Desk, streaming: bool) -> None:
     asked = asyncio.Event()
 
     async def callback(_name: str, arguments: dict[str, Any]) -> Any:
@@ -96,7 +96,7 @@ async def test_a_cancelled_run_is_remembered_as_far_as_it_came(desk: Desk, strea
     assert {each.result for each in desk.last.exchanges} == set(kept)
 
 
-async def test_text_in_the_making_is_remembered_when_a_run_is_cancelled(desk: Desk) -> None:
+async def test_cancelled_run_keeps_partial_text(desk: Desk) -> None:
     heard = asyncio.Event()
     desk.server.script(Stall("Once upon"))
     agent = desk.agent()
@@ -116,7 +116,7 @@ async def test_text_in_the_making_is_remembered_when_a_run_is_cancelled(desk: De
 
 
 @pytest.mark.parametrize("streaming", [True, False])
-async def test_tools_have_ended_when_a_cancelled_run_has(desk: Desk, streaming: bool) -> None:
+async def test_cancel_waits_for_tools_to_end(desk: Desk, streaming: bool) -> None:
     runs, ended = asyncio.Event(), asyncio.Event()
 
     async def work() -> None:
@@ -142,7 +142,7 @@ def _is_of_the_sdk(task: "asyncio.Task[Any]") -> bool:
     return str(Path(agents.__file__).parent) in coroutine.cr_code.co_filename
 
 
-async def test_nothing_goes_on_behind_a_run_whose_listener_failed(desk: Desk) -> None:
+async def test_failed_listener_leaves_no_task(desk: Desk) -> None:
     def fail(_piece: str) -> None:
         raise BrokenPipeError("nobody listens")
 
@@ -153,7 +153,7 @@ async def test_nothing_goes_on_behind_a_run_whose_listener_failed(desk: Desk) ->
     assert [task for task in asyncio.all_tasks() if _is_of_the_sdk(task)] == []
 
 
-async def test_a_tool_that_does_not_end_keeps_nobody_from_cancelling(desk: Desk) -> None:
+async def test_stubborn_tool_permits_cancel(desk: Desk) -> None:
     runs, released = asyncio.Event(), asyncio.Event()
 
     async def stubborn() -> None:
@@ -178,7 +178,7 @@ async def test_a_tool_that_does_not_end_keeps_nobody_from_cancelling(desk: Desk)
         released.set()
 
 
-async def test_a_failed_run_is_remembered_if_tools_had_run(desk: Desk) -> None:
+async def test_failed_run_remembers_tool_results(desk: Desk) -> None:
     agent = desk.agent(tools=[add])
     desk.server.script(ADD, Refuse(500))
     with pytest.raises(ModelFailed):
@@ -189,9 +189,7 @@ async def test_a_failed_run_is_remembered_if_tools_had_run(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("turns", [[Refuse(500)], [ADD, Refuse(400)]])
-async def test_it_is_forgotten_if_nothing_was_said_or_the_model_would_refuse_again(
-    desk: Desk, turns: list[Any]
-) -> None:
+async def test_silent_or_refused_run_is_dropped(desk: Desk, turns: list[Any]) -> None:
     agent = desk.agent(tools=[add])
     desk.server.script(*turns)
     with pytest.raises(ModelFailed):
@@ -219,9 +217,7 @@ async def test_it_is_forgotten_if_nothing_was_said_or_the_model_would_refuse_aga
     ],
     ids=str,
 )
-async def test_what_the_model_does_wrong_is_told_in_one_line(
-    desk: Desk, turn: Any, kind: str, streaming: bool
-) -> None:
+async def test_model_failure_is_one_line(desk: Desk, turn: Any, kind: str, streaming: bool) -> None:
     desk.server.script(turn)
     agent = desk.agent(settings=ModelSettings(extra_args={"timeout": 20}))
     asking = asyncio.create_task(run(agent, streaming=streaming))
@@ -258,7 +254,7 @@ async def test_a_server_that_is_not_there_is_named(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("status", [429, 500])
-async def test_the_client_tries_again_before_the_run_fails(desk: Desk, status: int) -> None:
+async def test_client_retries_before_failure(desk: Desk, status: int) -> None:
     again = Refuse(status, retry_after=0.01)
     async with desk.client.with_options(max_retries=2) as client:
         agent = desk.agent(client=client)
@@ -283,9 +279,7 @@ def limits(monkeypatch: pytest.MonkeyPatch, client: AsyncOpenAI) -> list[Any]:
     return seen
 
 
-async def test_a_model_may_be_silent_for_two_minutes_unless_told_otherwise(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_silence_limit_is_two_minutes(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = limits(monkeypatch, desk.client)
     await run(desk.agent())
     await run(desk.agent(settings=ModelSettings(extra_args={"timeout": 7})))
@@ -293,7 +287,7 @@ async def test_a_model_may_be_silent_for_two_minutes_unless_told_otherwise(
     assert seen == [120, 7, 9]
 
 
-async def test_the_time_that_people_and_tools_take_does_not_count(desk: Desk) -> None:
+async def test_people_and_tools_cost_no_time(desk: Desk) -> None:
     async def slow(_name: str, _arguments: dict[str, Any]) -> bool:
         await pass_at_once(25)
         return True
@@ -308,9 +302,7 @@ async def test_the_time_that_people_and_tools_take_does_not_count(desk: Desk) ->
 
 
 @pytest.mark.parametrize("streaming", [True, False])
-async def test_a_model_that_never_stops_calling_tools_is_stopped(
-    desk: Desk, streaming: bool
-) -> None:
+async def test_endless_tool_calls_are_stopped(desk: Desk, streaming: bool) -> None:
     agent = desk.agent(tools=[add], max_turns=3)
     desk.server.script(*[ADD] * 3)
     with pytest.raises(GenieError, match="max_turns"):
@@ -346,9 +338,7 @@ class Tracer(agents.tracing.TracingProcessor):
     def force_flush(self) -> None: ...
 
 
-async def test_an_agent_that_runs_within_a_tool_of_another_one_is_no_cause_for_a_warning(
-    desk: Desk, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_nested_agent_logs_no_warning(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
     async def inner() -> str:
         """Ask somebody else."""
         return await ask(desk.agent("inner"), "and you?")
@@ -372,9 +362,7 @@ def tracer() -> Iterator[Tracer]:
         set_trace_processors([default_processor()])
 
 
-async def test_nothing_is_traced_if_it_is_off_not_even_agents_that_are_tools(
-    desk: Desk, tracer: Tracer
-) -> None:
+async def test_tracing_off_covers_agent_tools(desk: Desk, tracer: Tracer) -> None:
     helper = agents.Agent(name="helper", model=desk.model)
     desk.server.script(Call("helper", {"input": "please"}), Say("helped"), Say("done"))
     tool = helper.as_tool("helper", "Helps.")
@@ -421,7 +409,7 @@ class Deaf(Model):
 
 
 @pytest.mark.parametrize("way", ["call", "coroutine", "generator"])
-async def test_a_model_that_cannot_stream_is_asked_without(desk: Desk, way: str) -> None:
+async def test_unsupported_stream_falls_back(desk: Desk, way: str) -> None:
     desk.server.script(ADD, Say("It is three."), Say("Still."))
     agent = DefaultAgent("", Deaf(desk.model, way), ModelSettings(), tools=[add])
     async with agent.mcp():
@@ -430,7 +418,7 @@ async def test_a_model_that_cannot_stream_is_asked_without(desk: Desk, way: str)
         assert await ask(agent) == "Still."
 
 
-async def test_items_of_earlier_versions_are_taken_over_and_mended(desk: Desk) -> None:
+async def test_old_items_are_repaired(desk: Desk) -> None:
     lines = [
         {"role": "user", "content": [{"type": "input_text", "text": "first"}]},
         {"type": "reasoning", "id": "rs_1", "summary": []},
@@ -468,7 +456,7 @@ async def test_a_model_can_be_given_by_name(monkeypatch: pytest.MonkeyPatch) -> 
     assert server.requests[0].model == "gpt-named"
 
 
-async def test_a_model_by_name_without_a_key_is_refused_in_words(
+async def test_model_without_key_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
@@ -489,14 +477,14 @@ async def test_a_model_by_name_without_a_key_is_refused_in_words(
         ({"colour": "red"}, TypeError, "colour"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused_at_once(
+def test_senseless_settings_are_refused(
     options: dict[str, Any], error: type[Exception], name: str
 ) -> None:
     with pytest.raises(error, match=name):
         DefaultAgent("", "gpt-x", ModelSettings(), **options)
 
 
-async def test_two_tools_of_one_name_are_refused_before_the_model_is_asked(desk: Desk) -> None:
+async def test_duplicate_tool_names_are_refused(desk: Desk) -> None:
     with pytest.raises(agents.UserError, match="add"):
         await run(desk.agent(tools=[add, agents.function_tool(add)]))
     assert desk.server.requests == []
@@ -513,7 +501,7 @@ async def test_further_arguments_are_those_of_the_sdk(desk: Desk) -> None:
     assert ended == ["scribe"]
 
 
-async def test_a_key_that_is_spelt_out_is_not_shown_with_the_traceback(desk: Desk) -> None:
+async def test_traceback_hides_key(desk: Desk) -> None:
     desk.server.script(Refuse(400, f"what is {desk.server.api_key}?"))
     with pytest.raises(ModelFailed) as failed:
         await run(desk.agent())
@@ -532,7 +520,7 @@ async def test_a_key_that_cannot_be_sent_is_to_blame(desk: Desk, slip: str) -> N
     assert desk.server.requests == []
 
 
-async def test_a_tool_whose_result_is_the_answer_may_return_nothing(desk: Desk) -> None:
+async def test_tool_as_answer_may_return_nothing(desk: Desk) -> None:
     async def nothing() -> str:
         """Return nothing."""
         return ""

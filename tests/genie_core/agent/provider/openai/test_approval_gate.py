@@ -34,7 +34,7 @@ def add(a: int, b: int) -> int:
     return a + b
 
 
-async def test_a_tool_that_would_end_the_run_to_be_approved_is_asked_for_like_any_other(
+async def test_marked_tool_is_asked_normally(
     desk: Desk,
 ) -> None:
     marked = function_tool(needs_approval=True)(lambda a, b: a + b)
@@ -46,7 +46,7 @@ async def test_a_tool_that_would_end_the_run_to_be_approved_is_asked_for_like_an
     assert desk.last.tool_results == ["3"]
 
 
-async def test_the_wait_for_a_person_does_not_count_as_the_tool_s_time(desk: Desk) -> None:
+async def test_approval_wait_spares_tool_timeout(desk: Desk) -> None:
     @function_tool(timeout=0.2)
     async def hang() -> None:
         await asyncio.Event().wait()
@@ -66,7 +66,7 @@ async def test_the_wait_for_a_person_does_not_count_as_the_tool_s_time(desk: Des
     assert quick_one == "in time"
 
 
-async def test_a_tool_of_the_sdk_gets_edited_arguments_in_its_context_too(desk: Desk) -> None:
+async def test_sdk_context_has_edited_arguments(desk: Desk) -> None:
     seen: list[str] = []
 
     @function_tool
@@ -81,7 +81,7 @@ async def test_a_tool_of_the_sdk_gets_edited_arguments_in_its_context_too(desk: 
     assert [json.loads(each) for each in seen] == [{"text": "b"}]
 
 
-async def test_edited_arguments_are_held_against_the_schema_of_a_hand_made_tool(desk: Desk) -> None:
+async def test_edit_must_fit_handmade_schema(desk: Desk) -> None:
     ran: list[str] = []
 
     async def invoke(_context: Any, arguments: str) -> str:
@@ -98,7 +98,7 @@ async def test_edited_arguments_are_held_against_the_schema_of_a_hand_made_tool(
     assert told.startswith("Error: the arguments entered by the user do not fit roll: n: 'many'")
 
 
-async def test_edited_arguments_are_for_the_call_they_were_given_to(desk: Desk) -> None:
+async def test_edit_applies_only_to_its_call(desk: Desk) -> None:
     async def edit_twos(_name: str, arguments: dict[str, Any]) -> Any:
         edited = {"a": 40, "b": 2} if arguments["a"] == 2 else None
         return Verdict(approved=True, arguments=edited)
@@ -109,7 +109,7 @@ async def test_edited_arguments_are_for_the_call_they_were_given_to(desk: Desk) 
     assert desk.last.tool_results == ["1", "42", "3"]
 
 
-async def test_a_tool_gets_what_was_shown_and_not_what_else_might_be_read(desk: Desk) -> None:
+async def test_tool_gets_exactly_shown_arguments(desk: Desk) -> None:
     ran: list[str] = []
 
     async def invoke(context: ToolContext[Any], arguments: str) -> str:
@@ -125,7 +125,7 @@ async def test_a_tool_gets_what_was_shown_and_not_what_else_might_be_read(desk: 
     assert ran == ['{"path": "/tmp"}']
 
 
-async def test_a_tool_in_a_namespace_is_asked_for_by_its_whole_name() -> None:
+async def test_namespaced_tool_is_asked_in_full() -> None:
     tools = tool_namespace(name="crm", description="Customers.", tools=[add])
     gate = OpenAIApprovalGate(approver := Approver(), RunRecorder())
     [tool] = map(gate.around, tools)
@@ -140,7 +140,7 @@ async def test_a_tool_in_a_namespace_is_asked_for_by_its_whole_name() -> None:
 UNREADABLE = ['{"a": 1', "[1, 2]", '{"a": NaN, "b": 1}']
 
 
-async def test_nobody_is_asked_about_arguments_that_cannot_be_read(desk: Desk) -> None:
+async def test_unreadable_arguments_ask_nobody(desk: Desk) -> None:
     desk.server.script(Calls(*(Call("add", each) for each in UNREADABLE)), Say("ok"))
     approver = Approver()
     await desk.agent(tools=[add]).run(AgentInput("go"), approver)
@@ -148,7 +148,7 @@ async def test_nobody_is_asked_about_arguments_that_cannot_be_read(desk: Desk) -
     assert all("Error: the arguments of add are no" in each for each in desk.last.tool_results)
 
 
-async def test_the_model_learns_what_is_wrong_with_its_arguments(desk: Desk) -> None:
+async def test_model_learns_argument_errors(desk: Desk) -> None:
     desk.server.script(Call("add", {"a": "one", "b": 2}), Say("ok"))
     await ask(desk.agent(tools=[add]))
     assert desk.last.tool_results == [
@@ -156,7 +156,7 @@ async def test_the_model_learns_what_is_wrong_with_its_arguments(desk: Desk) -> 
     ]
 
 
-async def test_the_model_learns_what_a_tool_of_the_sdk_raised(desk: Desk) -> None:
+async def test_model_learns_sdk_tool_error(desk: Desk) -> None:
     @function_tool
     def fetch() -> str:
         raise ConnectionError("no route")
@@ -196,7 +196,7 @@ async def test_a_callback_that_fails_fails_the_run(
     assert await ask(agent, "again") == "echo: again"
 
 
-async def test_a_function_is_asked_for_with_what_it_will_see(desk: Desk) -> None:
+async def test_function_is_asked_as_called(desk: Desk) -> None:
     async def run(command: str, shell: bool = False, seconds: float = 1.0) -> str:
         return f"{command} {shell} {seconds}"
 

@@ -13,7 +13,7 @@ from genie_core.agent.provider.openai.arguments import (
 )
 
 
-def test_what_does_not_fit_is_named_and_not_quoted_at_length() -> None:
+def test_misfits_are_named_and_shortened() -> None:
     schema = {"properties": {"a": {"type": "integer"}}, "required": ["b"]}
     assert objections(schema, {"b": 1}) == ""
     assert (
@@ -34,7 +34,7 @@ def test_what_does_not_fit_is_named_and_not_quoted_at_length() -> None:
         {"patternProperties": {"(": {}}},
     ],
 )
-def test_a_schema_that_cannot_be_applied_objects_to_nothing(schema: dict[str, Any]) -> None:
+def test_unusable_schema_never_objects(schema: dict[str, Any]) -> None:
     assert objections(schema, {"a": "a" * 40 + "b"}) == ""
 
 

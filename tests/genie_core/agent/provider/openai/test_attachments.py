@@ -29,7 +29,7 @@ def parts(desk: Desk) -> list[dict[str, Any]]:
     ]
 
 
-async def test_each_file_stands_behind_a_line_that_describes_it(desk: Desk, tmp_path: Path) -> None:
+async def test_line_describes_each_file(desk: Desk, tmp_path: Path) -> None:
     files = [
         attachment(tmp_path, "dot.png", "image/png"),
         attachment(tmp_path, "paper.pdf", "application/pdf"),

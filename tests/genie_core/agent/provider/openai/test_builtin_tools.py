@@ -135,7 +135,7 @@ async def test_it_runs_once_it_was_allowed(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", LOCAL)
-async def test_a_denial_keeps_it_from_running_and_reaches_the_model(kind: str) -> None:
+async def test_denial_stops_tool_and_is_shown(kind: str) -> None:
     ran, _, shown = await run(kind, Verdict(approved=False, reason="not here"))
     assert ran == []
     assert "The user did not allow this tool call. Reason given: not here" in shown
@@ -157,14 +157,14 @@ async def test_a_provider_that_asks_is_answered(approved: bool) -> None:
 
 
 @pytest.mark.parametrize("arguments", ['{"what": ', "[1]"])
-async def test_what_a_provider_asks_is_shown_even_if_it_cannot_be_read(arguments: str) -> None:
+async def test_unreadable_request_is_shown(arguments: str) -> None:
     model, approver = Fixed(CALLS["hosted"] | {"arguments": arguments}), Approver()
     agent = DefaultAgent("", model, ModelSettings(), tools=[tool_for("hosted", [])])
     assert await agent.run(AgentInput("go"), approver) == "done"
     assert approver.asked == [("wipe", {"arguments": arguments})]
 
 
-def test_what_a_provider_runs_is_passed_on_as_it_is() -> None:
+def test_provider_run_tools_pass_unchanged() -> None:
     shell = ShellTool(environment={"type": "container_auto"})
     agent = DefaultAgent("", "gpt-x", ModelSettings(), tools=[WebSearchTool(), shell])
     assert agent.get_serialized() == []

@@ -27,7 +27,7 @@ def result(number: int, output: str = "3") -> dict[str, Any]:
     return {"type": "function_call_output", "call_id": f"c{number}", "output": output}
 
 
-def test_lines_and_whole_state_are_restored_alike() -> None:
+def test_lines_and_state_restore_alike() -> None:
     history = OpenAIHistory()
     history.add([USER, call(1), result(1), SAID])
     lines = history.take_unsaved()
@@ -53,21 +53,21 @@ def test_a_state_of_another_kind_is_refused(state: Any) -> None:
         OpenAIHistory().restore(state)
 
 
-def test_a_call_that_never_ended_gets_a_result_before_the_user_speaks_again() -> None:
+def test_unfinished_call_gets_result() -> None:
     items = closed([USER, call(1), call(2), result(2), USER, SAID])
     assert items == [USER, call(1), call(2), result(2), result(1, INTERRUPTED), USER, SAID]
 
 
-def test_results_of_calls_that_are_lost_are_dropped() -> None:
+def test_result_without_call_is_dropped() -> None:
     assert closed([result(1), USER, SAID]) == [USER, SAID]
 
 
-def test_calls_for_which_no_result_can_be_made_up_are_dropped() -> None:
+def test_call_without_result_is_dropped() -> None:
     shell = {"type": "shell_call", "call_id": "s", "action": {}}
     assert closed([USER, shell]) == [USER]
 
 
-def test_reasoning_that_led_only_to_what_is_dropped_is_dropped_too() -> None:
+def test_reasoning_for_dropped_is_dropped() -> None:
     shell = {"type": "shell_call", "call_id": "s", "action": {}}
     assert closed([USER, THOUGHT, shell]) == [USER]
     assert closed([USER, THOUGHT, shell, USER, THOUGHT, SAID]) == [USER, USER, THOUGHT, SAID]
@@ -76,7 +76,7 @@ def test_reasoning_that_led_only_to_what_is_dropped_is_dropped_too() -> None:
     assert closed([THOUGHT, THOUGHT]) == []
 
 
-def test_what_is_kept_refers_to_nothing_that_a_service_has_stored() -> None:
+def test_kept_items_drop_stored_references() -> None:
     sealed = {"type": "reasoning", "id": "rs_2", "summary": [], "encrypted_content": "gAAA"}
     of_another_provider = {"type": "reasoning", "id": FAKE_RESPONSES_ID, "summary": []}
     items: list[dict[str, Any]] = [
@@ -119,7 +119,7 @@ def test_what_is_kept_refers_to_nothing_that_a_service_has_stored() -> None:
         (call(1), False),
     ],
 )
-def test_only_an_answer_without_content_says_nothing(item: dict[str, Any], silent: bool) -> None:
+def test_only_empty_answer_says_nothing(item: dict[str, Any], silent: bool) -> None:
     assert says_nothing(item) is silent
 
 
@@ -127,7 +127,7 @@ ITEMS: list[dict[str, Any]] = [USER, SAID, THOUGHT, *map(call, range(3)), *map(r
 
 
 @given(st.lists(st.sampled_from(ITEMS)))
-def test_whatever_was_lost_calls_and_results_pair_up(items: list[dict[str, Any]]) -> None:
+def test_calls_and_results_always_pair(items: list[dict[str, Any]]) -> None:
     once = closed(items)
     waiting: list[str] = []
     for item in once:

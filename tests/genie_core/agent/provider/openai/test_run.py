@@ -84,7 +84,7 @@ async def wait() -> str:
     return "waited"
 
 
-async def test_what_a_model_says_one_after_the_other_is_kept_apart() -> None:
+async def test_successive_texts_are_separated() -> None:
     call = ResponseFunctionToolCall(
         type="function_call", call_id="c", name="wait", arguments="{}", id="f"
     )

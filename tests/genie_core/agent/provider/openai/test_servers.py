@@ -77,7 +77,7 @@ async def test_its_tools_are_asked_for_and_called(desk: Desk) -> None:
     assert desk.last.tool_results == ["HEY"]
 
 
-async def test_denials_and_edited_arguments_count_as_for_any_other_tool(desk: Desk) -> None:
+async def test_denials_and_edits_apply(desk: Desk) -> None:
     desk.server.script(Calls(*[SHOUT] * 3), Say("ok"))
     verdicts = (
         Verdict(approved=False, reason="too loud"),
@@ -93,7 +93,7 @@ async def test_denials_and_edited_arguments_count_as_for_any_other_tool(desk: De
     assert "do not fit shout" in unfit
 
 
-async def test_one_process_serves_run_after_run_and_ends_with_the_agent(desk: Desk) -> None:
+async def test_one_process_serves_all_runs(desk: Desk) -> None:
     desk.server.script(Call("process", {}), Say("ok"), Call("process", {}), Say("ok"))
     async with (agent := desk.agent(mcp_servers=[stdio()])).mcp():
         await ask(agent)
@@ -112,7 +112,7 @@ async def test_without_mcp_a_server_lives_for_one_run(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("cached", [False, True])
-async def test_one_that_died_between_runs_is_started_again(desk: Desk, cached: bool) -> None:
+async def test_death_between_runs_restarts(desk: Desk, cached: bool) -> None:
     async with (agent := desk.agent(mcp_servers=[stdio(cache_tools_list=cached)])).mcp():
         await kill_server(agent, desk)
         desk.server.script(SHOUT, Say("ok"))
@@ -120,7 +120,7 @@ async def test_one_that_died_between_runs_is_started_again(desk: Desk, cached: b
     assert desk.last.tool_results[-1] == "HEY"
 
 
-async def test_one_that_dies_in_a_run_is_told_of_and_is_there_for_the_next(desk: Desk) -> None:
+async def test_death_in_run_is_named_and_mended(desk: Desk) -> None:
     server = stdio(client_session_timeout_seconds=None)  # the SDK would wait for ever
     async with (agent := desk.agent(mcp_servers=[server])).mcp():
         desk.server.script(Call("crash", {}), SHOUT, Say("sorry"))
@@ -132,9 +132,7 @@ async def test_one_that_dies_in_a_run_is_told_of_and_is_there_for_the_next(desk:
     assert desk.last.tool_results[-1] == "HEY"
 
 
-async def test_one_that_cannot_start_fails_the_run_at_its_stage_but_not_the_agent(
-    desk: Desk, tmp_path: Path
-) -> None:
+async def test_failed_start_fails_only_run(desk: Desk, tmp_path: Path) -> None:
     late = tmp_path / "server"
     server = MCPServerStdio({"command": str(late)}, name="late")
     async with (agent := desk.agent(mcp_servers=[server])).mcp():
@@ -148,7 +146,7 @@ async def test_one_that_cannot_start_fails_the_run_at_its_stage_but_not_the_agen
     assert "shout" in desk.last.tools
 
 
-async def test_a_dead_one_does_not_fail_the_run_for_the_others(desk: Desk) -> None:
+async def test_dead_server_spares_others(desk: Desk) -> None:
     desk.server.script(SHOUT, Say("ok"))
     async with (agent := desk.agent("be nice", mcp_servers=[missing(), stdio()])).mcp():
         assert await ask(agent) == "ok"
@@ -173,7 +171,7 @@ async def test_a_server_on_http_may_go_and_come_back(desk: Desk) -> None:
     assert desk.last.tool_results == ["HEY", "HEY"]
 
 
-async def test_a_server_on_http_that_goes_in_a_run_is_told_of(desk: Desk) -> None:
+async def test_http_server_death_is_reported(desk: Desk) -> None:
     async with http() as (port, process):
         address = f"http://127.0.0.1:{port}/mcp"
         agent = desk.agent(mcp_servers=[MCPServerStreamableHttp({"url": address}, name="web")])
@@ -224,7 +222,7 @@ class Stubborn(MCPServerStdio):
         await super().cleanup()  # type: ignore[no-untyped-call]  # the SDK gives no types
 
 
-async def test_a_run_can_be_cancelled_while_a_server_starts(desk: Desk) -> None:
+async def test_run_can_be_cancelled_during_start(desk: Desk) -> None:
     server = Stubborn()
     server.may_end.set()
     async with (agent := desk.agent(mcp_servers=[server])).mcp():

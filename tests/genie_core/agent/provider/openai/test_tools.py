@@ -56,7 +56,7 @@ async def test_a_function_that_blocks_gets_a_thread(desk: Desk) -> None:
     assert desk.last.tool_results != [threading.current_thread().name]
 
 
-async def test_a_blocking_function_that_raises_stop_iteration_ends_its_call(desk: Desk) -> None:
+async def test_stop_iteration_ends_only_its_call(desk: Desk) -> None:
     def first() -> str:
         """Take the first of none."""
         return next(iter(()))
@@ -67,7 +67,7 @@ async def test_a_blocking_function_that_raises_stop_iteration_ends_its_call(desk
     assert "StopIteration" in desk.last.tool_results[0]
 
 
-async def test_the_model_is_told_of_parameters_and_which_are_optional(desk: Desk) -> None:
+async def test_model_sees_optional_parameters(desk: Desk) -> None:
     await ask(desk.agent(tools=[search]))
     [tool] = desk.last.body["tools"]
     described = tool.get("function", tool)
@@ -78,7 +78,7 @@ async def test_the_model_is_told_of_parameters_and_which_are_optional(desk: Desk
     assert not described.get("strict")
 
 
-async def test_optional_arguments_may_be_left_out_and_nested_ones_become_objects(
+async def test_optional_arguments_can_be_omitted(
     desk: Desk,
 ) -> None:
     source = {"path": "/a", "name": "atlas", "media_type": "text/plain"}
@@ -93,14 +93,14 @@ async def test_optional_arguments_may_be_left_out_and_nested_ones_become_objects
     assert desk.last.tool_results == ["maps x3 in []", "maps x1 in ['atlas']"]
 
 
-async def test_wrong_arguments_are_explained_to_the_model(desk: Desk) -> None:
+async def test_wrong_arguments_are_explained(desk: Desk) -> None:
     desk.server.script(Call("search", {"limit": "lots"}), Say("ok"))
     await ask(desk.agent(tools=[search]))
     [result] = desk.last.tool_results
     assert result.startswith("Error: the arguments do not fit search: query: Field required; limit")
 
 
-async def test_a_function_may_take_the_context_of_the_sdk(desk: Desk) -> None:
+async def test_function_can_take_sdk_context(desk: Desk) -> None:
     async def who(context: RunContextWrapper[Any]) -> str:
         return type(context).__name__
 
@@ -109,7 +109,7 @@ async def test_a_function_may_take_the_context_of_the_sdk(desk: Desk) -> None:
     assert desk.last.tool_results == ["ToolContext"]
 
 
-def test_a_computer_is_refused_since_nobody_could_be_asked() -> None:
+def test_computer_tool_is_refused() -> None:
     computer: Any = object()
     with pytest.raises(InvalidSetting, match="approval"):
         DefaultAgent("", "gpt-x", ModelSettings(), tools=[ComputerTool(computer)])
@@ -134,7 +134,7 @@ LOCAL: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("options", LOCAL)
-def test_an_agent_that_would_act_on_this_machine_unasked_is_refused(
+def test_agent_with_local_tools_is_refused(
     options: dict[str, Any],
 ) -> None:
     helper = Agent(name="helper", **options).as_tool("helper", "Helps.")
@@ -142,13 +142,13 @@ def test_an_agent_that_would_act_on_this_machine_unasked_is_refused(
         DefaultAgent("", "gpt-x", ModelSettings(), tools=[helper])
 
 
-def test_an_agent_that_has_only_its_provider_s_tools_may_be_one() -> None:
+def test_provider_tool_agent_is_allowed() -> None:
     tools: list[Any] = [WebSearchTool(), ShellTool(environment={"type": "container_auto"})]
     helper = Agent(name="helper", tools=tools).as_tool("helper", "Helps.")
     DefaultAgent("", "gpt-x", ModelSettings(), tools=[helper])
 
 
-async def test_subagents_are_directed_through_such_a_function(desk: Desk, tmp_path: Path) -> None:
+async def test_function_directs_subagents(desk: Desk, tmp_path: Path) -> None:
     """With attachments, without, and under a name that does not exist."""
     given: list[AgentInput] = []
 

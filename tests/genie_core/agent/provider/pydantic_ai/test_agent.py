@@ -101,7 +101,7 @@ class Deaf(WrapperModel):
 
 
 @pytest.mark.parametrize("wrapped", [False, True])
-async def test_a_model_that_cannot_stream_is_asked_without(wrapped: bool) -> None:
+async def test_unsupported_stream_falls_back(wrapped: bool) -> None:
     deaf: Model = Deaf(calling(("add", {"a": 1, "b": 2})))
     agent = DefaultAgent("", WrapperModel(deaf) if wrapped else deaf, tools=[add])
     heard: list[str] = []
@@ -109,7 +109,7 @@ async def test_a_model_that_cannot_stream_is_asked_without(wrapped: bool) -> Non
     assert "".join(heard) == "3"
 
 
-async def test_the_instrumentation_of_a_program_is_left_alone() -> None:
+async def test_program_instrumentation_is_kept() -> None:
     spans = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(spans))
@@ -156,7 +156,7 @@ async def test_a_denial_and_its_reason_reach_the_model() -> None:
     assert ran == []
 
 
-async def test_a_callback_of_the_contract_may_answer_with_a_bool() -> None:
+async def test_callback_can_return_bool() -> None:
     async def deny(_name: str, _arguments: dict[str, Any]) -> bool:
         return False
 
@@ -173,7 +173,7 @@ async def test_edited_arguments_are_the_ones_that_run() -> None:
     assert await agent.run(AgentInput("q"), edit) == "42"
 
 
-async def test_edited_arguments_that_do_not_fit_are_told_and_nothing_runs() -> None:
+async def test_unfit_edit_runs_nothing() -> None:
     async def edit(_name: str, _arguments: dict[str, Any]) -> Any:
         return Verdict(approved=True, arguments={"a": "many"})
 
@@ -184,7 +184,7 @@ async def test_edited_arguments_that_do_not_fit_are_told_and_nothing_runs() -> N
 
 
 @pytest.mark.parametrize("waits", [True, False])
-async def test_edited_arguments_pass_the_tool_s_own_check_too(waits: bool) -> None:
+async def test_edit_passes_tools_own_check(waits: bool) -> None:
     checked: list[int] = []
 
     async def check_later(_ctx: Any, a: int, b: int) -> None:
@@ -208,7 +208,7 @@ async def test_edited_arguments_pass_the_tool_s_own_check_too(waits: bool) -> No
     assert checked == [1, -1]
 
 
-async def test_a_check_that_wants_approval_has_it_with_the_edit() -> None:
+async def test_edit_satisfies_required_approval() -> None:
     def check(_ctx: Any, a: int, b: int) -> None:
         if a + b > 5:
             raise ApprovalRequired
@@ -226,7 +226,7 @@ async def test_a_check_that_wants_approval_has_it_with_the_edit() -> None:
     assert asked == [{"a": 1, "b": 2}]
 
 
-async def test_parallel_calls_are_all_pending_at_once_and_answered_in_any_order() -> None:
+async def test_parallel_calls_take_any_order() -> None:
     pending: dict[int, asyncio.Future[Verdict]] = {}
     all_there = asyncio.Event()
 
@@ -248,7 +248,7 @@ async def test_parallel_calls_are_all_pending_at_once_and_answered_in_any_order(
     assert "no zeros" in answer
 
 
-async def test_toolsets_and_tools_marked_for_approval_pass_the_same_gate_once() -> None:
+async def test_marked_tools_ask_once() -> None:
     asked: list[str] = []
 
     async def approve(name: str, _arguments: dict[str, Any]) -> bool:
@@ -263,7 +263,7 @@ async def test_toolsets_and_tools_marked_for_approval_pass_the_same_gate_once() 
 
 
 @pytest.mark.parametrize("made_when_run", [False, True])
-async def test_tools_that_a_capability_brings_pass_the_gate_too(made_when_run: bool) -> None:
+async def test_capability_tools_pass_gate(made_when_run: bool) -> None:
     async def deny(name: str, _arguments: dict[str, Any]) -> bool:
         asked.append(name)
         return False
@@ -276,7 +276,7 @@ async def test_tools_that_a_capability_brings_pass_the_gate_too(made_when_run: b
     assert asked == ["add"]
 
 
-async def test_an_error_of_ours_in_a_tool_is_for_the_model_to_see() -> None:
+async def test_own_error_in_tool_reaches_model() -> None:
     async def ask_nobody() -> None:
         raise UnknownAgent("nobody", ["search"])
 
@@ -292,7 +292,7 @@ async def test_an_error_of_ours_in_a_tool_is_for_the_model_to_see() -> None:
         UsageLimitExceeded("it broke"),
     ],
 )
-async def test_an_agent_that_fails_in_a_tool_is_for_the_model_to_see(error: AgentRunError) -> None:
+async def test_agent_error_in_tool_reaches_model(error: AgentRunError) -> None:
     async def delegate() -> None:
         raise error
 
@@ -309,7 +309,7 @@ def restless(messages: list[ModelMessage], _info: ModelInfo) -> ModelResponse:
     return ModelResponse([ToolCallPart("add", {"a": 1, "b": 2})])
 
 
-async def test_a_model_that_never_stops_calling_tools_is_stopped_and_what_it_did_is_known() -> None:
+async def test_endless_tool_calls_are_stopped() -> None:
     agent = DefaultAgent("", FunctionModel(restless), tools=[add], max_turns=3)
     with pytest.raises(GenieError, match=r"restless.*max_turns"):
         await agent.run(AgentInput("go"), allow)
@@ -323,7 +323,7 @@ def test_a_run_without_turns_is_refused_at_once() -> None:
         DefaultAgent("", TestModel(), max_turns=0)
 
 
-async def test_a_callback_that_fails_fails_the_run_but_not_the_next() -> None:
+async def test_failing_callback_fails_only_run() -> None:
     async def ask_once(_name: str, _arguments: dict[str, Any]) -> bool:
         if asked:
             raise LookupError("nobody is there")
@@ -346,7 +346,7 @@ async def test_text_is_streamed_piece_by_piece() -> None:
     assert len(pieces) > 1
 
 
-async def test_text_before_and_after_tool_calls_is_kept_apart() -> None:
+async def test_texts_around_calls_are_separated() -> None:
     async def stream(messages: list[ModelMessage], _info: ModelInfo) -> AsyncIterator[Any]:
         if results(messages):
             yield "It is 3."
@@ -361,7 +361,7 @@ async def test_text_before_and_after_tool_calls_is_kept_apart() -> None:
     assert answer == "It is 3."
 
 
-async def test_a_model_that_cannot_stream_is_not_asked_to() -> None:
+async def test_non_streaming_model_runs_whole() -> None:
     model = FunctionModel(lambda _messages, _info: ModelResponse([TextPart("whole")]))
     assert await DefaultAgent("", model).run_streaming(AgentInput("q"), allow, print) == "whole"
 
@@ -374,7 +374,7 @@ def recording(seen: list[tuple[int, str | None]]) -> FunctionModel:
     return FunctionModel(respond)
 
 
-async def test_the_history_goes_on_but_preferences_are_only_for_their_run() -> None:
+async def test_preferences_last_for_one_run() -> None:
     seen: list[tuple[int, str | None]] = []
     agent = DefaultAgent("be nice", recording(seen))
     await agent.run(AgentInput("q", preferences="in rhymes"), allow)
@@ -388,7 +388,7 @@ async def test_the_history_goes_on_but_preferences_are_only_for_their_run() -> N
 
 
 @pytest.mark.parametrize("journalled", [True, False])
-async def test_a_fresh_agent_continues_from_saved_state_with_its_own_prompt(
+async def test_restored_agent_uses_new_prompt(
     journalled: bool,
 ) -> None:
     agent = DefaultAgent("old prompt", recording([]))
@@ -487,7 +487,7 @@ class Server(WrapperToolset[Any]):
         visitor(self)
 
 
-async def test_tool_servers_are_open_during_a_run_and_closed_with_the_agent() -> None:
+async def test_tool_servers_close_with_agent() -> None:
     server = Server()
     counts = []
 
@@ -504,7 +504,7 @@ async def test_tool_servers_are_open_during_a_run_and_closed_with_the_agent() ->
     assert server.closed
 
 
-async def test_a_tool_server_that_does_not_start_fails_at_its_stage_and_may_come_back() -> None:
+async def test_failed_tool_server_can_come_back() -> None:
     server = Server()
     server.fails = True
     agent = DefaultAgent("", TestModel(custom_output_text="ok"), toolsets=[server])
@@ -517,7 +517,7 @@ async def test_a_tool_server_that_does_not_start_fails_at_its_stage_and_may_come
 
 @pytest.mark.usefixtures("loopback")
 @pytest.mark.parametrize("parameter", ["builtin_tools", "native_tools"])
-async def test_a_tool_of_the_providers_is_offered_and_not_asked_for(parameter: str) -> None:
+async def test_provider_tool_is_offered_unasked(parameter: str) -> None:
     tools: dict[str, Any] = {parameter: [WebSearchTool()]}
     async with FakeOpenAI() as server:
         agent = DefaultAgent("", responses_model(server), tools=[add], **tools)

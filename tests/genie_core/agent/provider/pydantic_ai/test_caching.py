@@ -99,7 +99,7 @@ async def test_anthropics_cache_is_used_and_priced(monkeypatch: pytest.MonkeyPat
     assert usage.cost == pytest.approx(millionths / 1_000_000)
 
 
-async def test_openais_requests_with_one_prompt_share_a_key(
+async def test_same_prompt_shares_openai_key(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("pydantic_ai.models.ALLOW_MODEL_REQUESTS", True)  # nothing leaves here

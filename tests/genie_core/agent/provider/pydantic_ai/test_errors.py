@@ -93,9 +93,7 @@ async def test_a_wrong_key_is_named_and_not_shown(
         assert len(server.requests) == 1
 
 
-async def test_a_key_that_is_spelt_out_is_not_shown_with_the_traceback(
-    make: Make, ask: Ask
-) -> None:
+async def test_traceback_hides_key(make: Make, ask: Ask) -> None:
     key = "mine-0123456789abcdefghWXYZ"
     async with FakeOpenAI(Refuse(400, f"what is {key}?"), api_key=key) as server:
         told = await failure(ask(make(server, api_key=key), None))
@@ -126,7 +124,7 @@ async def test_a_key_that_cannot_be_sent_is_to_blame(make: Make, ask: Ask, slip:
         (Refuse(503, "overloaded", retry_after=0.01), "server", 3),
     ],
 )
-async def test_a_refusal_is_told_in_the_providers_words_after_the_clients_retries(
+async def test_refusal_after_retries_keeps_words(
     make: Make, ask: Ask, refusal: Refuse, kind: ModelTrouble, requests: int
 ) -> None:
     async with FakeOpenAI(*[refusal] * 5) as server:
@@ -143,7 +141,7 @@ async def test_a_provider_that_recovers_is_not_told_of(make: Make) -> None:
         assert len(server.requests) == 3
 
 
-async def test_the_number_of_retries_is_the_settings_to_say(make: Make) -> None:
+async def test_retry_count_follows_settings(make: Make) -> None:
     async with FakeOpenAI(*[Refuse(500)] * 3) as server:
         assert (await failure(stream(make(server), {"max_retries": 0}))).kind == "server"
         assert len(server.requests) == 1
@@ -157,7 +155,7 @@ async def test_a_stall_ends_with_the_timeout(make: Make, ask: Ask, after: str) -
         assert "timeout" in str(told)
 
 
-async def test_a_decision_has_one_limit_for_all_attempts(make: Make) -> None:
+async def test_one_limit_covers_all_attempts(make: Make) -> None:
     async with FakeOpenAI(*[Stall()] * 3) as server:
         told = await failure(decide(make(server), {"request_timeout": 0.2}))
         assert told.kind == "timeout"
@@ -184,7 +182,7 @@ async def test_an_answer_that_stays_unusable_is_told(make: Make) -> None:
         assert len(server.requests) == 3
 
 
-async def test_the_time_that_tools_and_approvals_take_does_not_count(make: Make) -> None:
+async def test_tools_and_approvals_cost_no_time(make: Make) -> None:
     async def slow() -> str:
         await pass_at_once(25)
         return "done"
@@ -212,9 +210,7 @@ async def did() -> str:
         (Refuse(400, "this result is odd"), False),
     ],
 )
-async def test_what_was_done_before_a_failure_is_known_to_the_next_run_unless_it_is_the_cause(
-    make: Make, trouble: Turn, kept: bool
-) -> None:
+async def test_failed_run_keeps_harmless_results(make: Make, trouble: Turn, kept: bool) -> None:
     async with FakeOpenAI(Call("did", {}), trouble) as server:
         agent = DefaultAgent("p", make(server), {"max_retries": 0}, tools=[did])
         await failure(agent.run(AgentInput("do it"), allow))
@@ -226,7 +222,7 @@ async def test_what_was_done_before_a_failure_is_known_to_the_next_run_unless_it
         assert fresh.get_serialized() == agent.get_serialized()
 
 
-async def test_a_run_that_failed_before_anything_was_done_is_forgotten(make: Make) -> None:
+async def test_failure_before_action_is_dropped(make: Make) -> None:
     async with FakeOpenAI(Refuse(500)) as server:
         agent = DefaultAgent("p", make(server), {"max_retries": 0})
         await failure(agent.run(AgentInput("first"), allow))
@@ -234,7 +230,7 @@ async def test_a_run_that_failed_before_anything_was_done_is_forgotten(make: Mak
         assert "first" not in "".join(server.requests[-1].texts)
 
 
-async def test_the_session_tells_whose_agent_could_not_reach_which_model(make: Make) -> None:
+async def test_session_names_owner_and_model(make: Make) -> None:
     async with FakeOpenAI() as server:
         model = make(server, api_key=KEY)
 
@@ -267,18 +263,18 @@ def refusing(status: int, name: str) -> FunctionModel:
     return FunctionModel(respond, model_name=name)
 
 
-async def test_of_several_models_the_last_one_tried_is_told_of() -> None:
+async def test_last_of_several_models_is_named() -> None:
     several = FallbackModel(refusing(429, "one"), refusing(429, "two"))
     told = await failure(answer(several))
     assert (told.kind, told.model, told.detail) == ("limit", "two", "not two")
 
 
-def test_what_has_nothing_to_do_with_the_model_passes() -> None:
+def test_unrelated_errors_pass() -> None:
     with pytest.raises(LookupError), failures_told(TestModel()):
         raise LookupError
 
 
-async def test_a_time_limit_is_added_only_where_there_is_none() -> None:
+async def test_time_limit_fills_only_gaps() -> None:
     limit = ModelSettings(timeout=STALL_TIMEOUT)
     assert with_limit(TestModel(), None, limit) == limit
     assert with_limit(TestModel(), {"temperature": 0.5}, limit) == {"temperature": 0.5, **limit}
@@ -286,7 +282,7 @@ async def test_a_time_limit_is_added_only_where_there_is_none() -> None:
     assert with_limit(TestModel(settings={"timeout": 5}), None, limit) is None
 
 
-def test_a_model_that_cannot_tell_silence_gets_a_limit_for_the_whole() -> None:
+def test_unsupported_timeout_limits_whole() -> None:
     class Deaf(TestModel):
         unsupported_settings = frozenset({"timeout"})
 

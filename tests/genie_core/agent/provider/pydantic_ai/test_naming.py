@@ -53,7 +53,7 @@ def test_a_model_is_taken_as_it_is() -> None:
         ("somebody-elses", "model", "its name must be that of a provider, a colon"),
     ],
 )
-def test_a_model_that_cannot_be_set_up_says_what_it_lacks(
+def test_incomplete_model_names_lack(
     monkeypatch: pytest.MonkeyPatch, name: str, kind: str, text: str
 ) -> None:
     for variable in list(os.environ):

@@ -55,7 +55,7 @@ def test_a_result_goes_with_its_call() -> None:
     assert len(messages[2].parts) == 3
 
 
-def test_the_present_turn_stays_whatever_is_asked_for() -> None:
+def test_current_turn_is_never_removed() -> None:
     messages = conversation()
     assert without_turns(messages, 0) == messages
     assert without_turns(messages, 2) == without_turns(messages, 99) == messages[-1:]
@@ -70,7 +70,7 @@ class Lying(WrapperModel):
 
 
 @pytest.mark.usefixtures("loopback")
-async def test_a_model_has_the_name_that_its_owner_configured() -> None:
+async def test_usage_has_configured_model_name() -> None:
     """All members see it beside the costs, so it must not be a word of the provider."""
     async with FakeOpenAI(Say("hi"), Say("hi")) as server:
         lying = Lying(chat_model(server))

@@ -30,7 +30,7 @@ def lines(name: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("make", [chat_model, responses_model])
-async def test_an_agent_goes_on_from_the_conversation_of_an_older_one(make: Any) -> None:
+async def test_agent_reads_old_conversation(make: Any) -> None:
     async with FakeOpenAI(Say("Still 3.")) as server:
         agent = DefaultAgent("new prompt", make(server))
         agent.set_serialized(lines("old_agent.jsonl"))
@@ -44,7 +44,7 @@ async def test_an_agent_goes_on_from_the_conversation_of_an_older_one(make: Any)
     assert "You are a helper" not in shown + request.instructions
 
 
-async def test_what_is_added_to_an_old_journal_is_read_back_with_it() -> None:
+async def test_old_journal_takes_new_lines() -> None:
     old = lines("old_agent.jsonl")
     async with FakeOpenAI(Say("Still 3.")) as server:
         agent = DefaultAgent("", chat_model(server))
@@ -56,7 +56,7 @@ async def test_what_is_added_to_an_old_journal_is_read_back_with_it() -> None:
         assert len(agent.get_serialized()["messages"]) == len(old) + 2
 
 
-def test_files_in_an_old_conversation_are_what_they_were() -> None:
+def test_old_files_keep_their_bytes() -> None:
     history = PydanticHistory()
     history.restore(lines("old_agent.jsonl"))
     first = history.messages[0]
@@ -68,7 +68,7 @@ def test_files_in_an_old_conversation_are_what_they_were() -> None:
 
 
 @pytest.mark.parametrize("whole", [True, False])
-async def test_a_reasoner_goes_on_from_the_state_of_an_older_one(whole: bool) -> None:
+async def test_reasoner_reads_old_state(whole: bool) -> None:
     journal = lines("old_reasoner.jsonl")
     state = {"agent": [m for line in journal for m in line["messages"]], "processed": 2}
     async with FakeOpenAI(Say('{"decision": "ignore"}')) as server:
@@ -104,13 +104,13 @@ REQUEST: dict[str, Any] = {
         ("hello", "no message"),
     ],
 )
-def test_what_this_version_does_not_know_is_named(message: Any, words: str) -> None:
+def test_unknown_message_is_named(message: Any, words: str) -> None:
     with pytest.raises(ValueError, match="message 2 of 2") as refusal:
         from_json([REQUEST, message])
     assert words in str(refusal.value)
 
 
-def test_a_conversation_that_cannot_be_read_leaves_the_one_there_is() -> None:
+def test_unreadable_state_changes_nothing() -> None:
     history = PydanticHistory()
     history.restore([REQUEST])
     before = history.to_state()

@@ -113,7 +113,7 @@ async def test_a_filter_chooses_among_its_tools(provider: FakeOpenAI) -> None:
         assert list((await ask(agent, provider)).tools) == ["shout"]
 
 
-async def test_one_process_serves_run_after_run_and_ends_with_the_agent(
+async def test_one_process_serves_all_runs(
     provider: FakeOpenAI,
 ) -> None:
     async with agent_with(provider, stdio()) as agent:
@@ -125,9 +125,7 @@ async def test_one_process_serves_run_after_run_and_ends_with_the_agent(
 
 
 @pytest.mark.parametrize("cached", [True, False])
-async def test_one_that_died_between_runs_is_started_again(
-    provider: FakeOpenAI, cached: bool
-) -> None:
+async def test_death_between_runs_restarts(provider: FakeOpenAI, cached: bool) -> None:
     async with agent_with(provider, stdio(cache_tools=cached)) as agent:
         (process,) = (await ask(agent, provider, Call("process", {}))).tool_results
         os.kill(int(process), signal.SIGKILL)
@@ -135,9 +133,7 @@ async def test_one_that_died_between_runs_is_started_again(
 
 
 @pytest.mark.parametrize("cached", [True, False])
-async def test_one_that_dies_in_a_run_is_told_of_and_is_there_for_the_next(
-    provider: FakeOpenAI, cached: bool
-) -> None:
+async def test_death_in_run_is_named_and_mended(provider: FakeOpenAI, cached: bool) -> None:
     async with agent_with(provider, stdio(cache_tools=cached)) as agent:
         last = await ask(agent, provider, Call("crash", {}))
         assert "'demo' cannot be used" in last.tool_results[0]
@@ -147,7 +143,7 @@ async def test_one_that_dies_in_a_run_is_told_of_and_is_there_for_the_next(
     assert "cannot be used" not in provider.requests[-1].instructions
 
 
-async def test_a_tool_that_cannot_reach_something_is_still_there(provider: FakeOpenAI) -> None:
+async def test_failing_tool_stays_available(provider: FakeOpenAI) -> None:
     async def fetch() -> str:
         """Fetch a page."""
         raise ConnectionResetError("no luck")
@@ -158,7 +154,7 @@ async def test_a_tool_that_cannot_reach_something_is_still_there(provider: FakeO
     assert list(last.tools) == ["fetch"]
 
 
-async def test_calls_in_parallel_to_one_that_dies_all_end(provider: FakeOpenAI) -> None:
+async def test_calls_beside_dying_server_end(provider: FakeOpenAI) -> None:
     async with agent_with(provider, stdio()) as agent:
         calls = Calls(Call("crash", {}), SHOUT, SHOUT)
         results = (await ask(agent, provider, calls)).tool_results
@@ -166,9 +162,7 @@ async def test_calls_in_parallel_to_one_that_dies_all_end(provider: FakeOpenAI) 
     assert "'demo' cannot be used" in results[0]
 
 
-async def test_one_that_cannot_start_fails_the_run_at_its_stage_but_not_the_agent(
-    provider: FakeOpenAI, tmp_path: Path
-) -> None:
+async def test_failed_start_fails_only_run(provider: FakeOpenAI, tmp_path: Path) -> None:
     late = tmp_path / "late"
     async with agent_with(provider, MCPToolset(StdioTransport(str(late), []))) as agent:
         with pytest.raises(StageFailed, match="tool server 'late'") as failed:
@@ -180,7 +174,7 @@ async def test_one_that_cannot_start_fails_the_run_at_its_stage_but_not_the_agen
         assert list((await ask(agent, provider)).tools) == ["shout", "process", "crash"]
 
 
-async def test_a_dead_one_does_not_fail_the_run_for_the_others(provider: FakeOpenAI) -> None:
+async def test_dead_server_spares_others(provider: FakeOpenAI) -> None:
     async with agent_with(provider, missing(), stdio()) as agent:
         last = await ask(agent, provider, SHOUT)
     assert last.tool_results == ["HEY"]
@@ -201,7 +195,7 @@ async def test_a_server_on_http_may_go_and_come_back(provider: FakeOpenAI) -> No
                 assert (await ask(agent, provider, SHOUT)).tool_results == ["HEY", "HEY"]
 
 
-async def test_a_server_on_http_that_goes_in_a_run_is_told_of(provider: FakeOpenAI) -> None:
+async def test_http_server_death_is_reported(provider: FakeOpenAI) -> None:
     async with http() as (port, process):
         web = MCPToolset[Any](f"http://127.0.0.1:{port}/mcp", id="web")
 
@@ -241,7 +235,7 @@ class Stubborn(WrapperToolset[Any]):
         await self.may_end.wait()
 
 
-async def test_a_run_can_be_cancelled_while_a_server_starts(provider: FakeOpenAI) -> None:
+async def test_run_can_be_cancelled_during_start(provider: FakeOpenAI) -> None:
     server = Stubborn()
     server.may_end.set()
     async with agent_with(provider, server) as agent:
@@ -287,7 +281,7 @@ SECRET = "0123456789"
         ([], "'run'"),
     ],
 )
-async def test_the_command_line_of_a_server_is_not_told(
+async def test_command_line_stays_private(
     provider: FakeOpenAI, arguments: list[str], name: str
 ) -> None:
     toolset = MCPToolset[Any](StdioTransport("/nowhere/run", arguments))

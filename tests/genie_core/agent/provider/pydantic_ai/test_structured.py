@@ -31,7 +31,7 @@ async def decide(server: FakeOpenAI, profile: OpenAIModelProfile) -> Response:
     ("profile", "format_asked_for"),
     [(ABLE, "json_schema"), (JSON_ONLY, "json_object"), (UNABLE, None)],
 )
-async def test_a_model_is_asked_for_json_in_the_way_it_understands(
+async def test_json_request_follows_profile(
     profile: OpenAIModelProfile, format_asked_for: str | None
 ) -> None:
     async with FakeOpenAI(Say(SAID)) as server:
@@ -54,15 +54,13 @@ async def test_a_model_is_asked_for_json_in_the_way_it_understands(
         SAID.replace("delegate", "Delegate."),
     ],
 )
-async def test_what_a_small_model_writes_around_its_json_does_no_harm(
-    profile: OpenAIModelProfile, said: str
-) -> None:
+async def test_text_around_json_is_ignored(profile: OpenAIModelProfile, said: str) -> None:
     async with FakeOpenAI(Say(said)) as server:
         assert await decide(server, profile) == MEANT
         assert len(server.requests) == 1
 
 
-async def test_a_model_that_gives_no_json_is_asked_again() -> None:
+async def test_answer_without_json_is_retried() -> None:
     async with FakeOpenAI(Say("I would say: delegate"), Say("Sorry."), Say(SAID)) as server:
         assert await decide(server, UNABLE) == MEANT
         assert len(server.requests) == 3
@@ -79,5 +77,5 @@ async def test_a_model_that_gives_no_json_is_asked_again() -> None:
         ("{" * 10_000, "{" * 10_000),
     ],
 )
-def test_the_last_complete_object_in_a_text_is_taken(text: str, found: Any) -> None:
+def test_last_complete_object_is_taken(text: str, found: Any) -> None:
     assert json_in(text) == found

@@ -19,7 +19,7 @@ CONTEXT = cast("RunContext[Any]", None)  # the filter does not look at it
         ([], None, []),
     ],
 )
-def test_a_tool_must_be_included_and_not_excluded(
+def test_tool_is_included_and_not_excluded(
     included: list[str] | None, excluded: list[str] | None, passed: list[str]
 ) -> None:
     chosen = ToolFilter(included=included, excluded=excluded)

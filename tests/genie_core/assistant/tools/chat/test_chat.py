@@ -25,7 +25,7 @@ ROOM = chat(
 )
 
 
-async def test_messages_are_found_with_sender_and_number() -> None:
+async def test_hits_show_sender_and_number() -> None:
     assert await ROOM.search_chat("invoice") == (
         '3 messages with "invoice":\n'
         "- #1 alice: The invoice is due on Friday\n"
@@ -34,19 +34,19 @@ async def test_messages_are_found_with_sender_and_number() -> None:
     )
 
 
-async def test_all_words_have_to_occur_and_phrases_exactly() -> None:
+async def test_all_words_and_exact_phrase_match() -> None:
     assert "#1" in await ROOM.search_chat("friday invoice")
     assert await ROOM.search_chat('"invoice friday"') == (
         'No message contains "invoice friday" (3 searched).'
     )
 
 
-async def test_the_assistants_own_words_are_searched_on_request() -> None:
+async def test_own_messages_are_found_on_request() -> None:
     assert "#4 system" in await ROOM.search_chat("messages", include_assistant=True)
     assert "No message" in await ROOM.search_chat("messages")
 
 
-async def test_the_latest_hits_are_shown_within_the_limit() -> None:
+async def test_latest_hits_fit_limit() -> None:
     room = chat(*[("bob", f"tea number {n}") for n in range(300)])
     said = await room.search_chat("tea", limit=2)
     assert said.startswith('300 messages with "tea", the latest 2:')
@@ -81,7 +81,7 @@ async def test_a_summary_quotes_people_word_for_word() -> None:
     assert "@genie" not in said
 
 
-async def test_a_summary_looks_at_the_latest_messages_only() -> None:
+async def test_summary_covers_only_latest() -> None:
     said = await chat(("alice", "old news here"), ("bob", "new plan now")).summarise_chat(1)
     assert "old news" not in said
     assert "new plan now" in said

@@ -20,7 +20,7 @@ def room(*messages: Message, members: Any = ()) -> RoomTools:
     return RoomTools(fetch, lambda: members)
 
 
-def test_the_tools_are_those_that_the_policy_knows() -> None:
+def test_tools_match_policy() -> None:
     assert tuple(each.__name__ for each in room().all()) == PROGRAM_TOOLS
 
 
@@ -36,7 +36,7 @@ async def test_history_is_read_from_its_end() -> None:
     assert json.loads(heading)["messages"] == 0
 
 
-async def test_a_line_of_history_is_short_and_names_files() -> None:
+async def test_history_line_is_short() -> None:
     file = Attachment("/files/x", "x.txt", "text/plain")
     message = Message("é" * (MOST_CHARS + 1), "ann", "bob", attachments=[file])
     line = json.loads((await room(message).get_group_chat_messages()).splitlines()[1])

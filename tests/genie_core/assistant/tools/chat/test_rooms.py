@@ -61,7 +61,7 @@ def test_messages_are_found_as_they_were_left(tmp_path: Path) -> None:
     assert search(tmp_path, "secret")[0].startswith("No saved message")
 
 
-async def test_messages_of_all_rooms_are_found_with_where_and_when_they_were_said(
+async def test_hits_show_room_and_time(
     base: Path,
 ) -> None:
     said = (await Rooms(base, seconds=60).search_rooms("water")).splitlines()
@@ -82,14 +82,12 @@ def test_the_search_can_be_narrowed(base: Path) -> None:
     assert search(base, '"bill water"')[0].startswith("No saved message contains")
 
 
-async def test_without_words_or_rooms_there_is_nothing_to_find(tmp_path: Path) -> None:
+async def test_no_words_or_rooms_find_nothing(tmp_path: Path) -> None:
     assert "no words" in await Rooms(tmp_path).search_rooms('""')
     assert search(tmp_path / "none", "x") == ['No saved message contains "x" (0 rooms searched).']
 
 
-def test_rooms_that_cannot_be_read_are_told_and_passed_over(
-    base: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unreadable_rooms_are_skipped(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(5):
         broken = save(base, f"Broken {number}")
         (broken.folder / METADATA_NAME).write_bytes(b"{")
@@ -112,7 +110,7 @@ def test_when_time_is_up_what_was_found_is_told(base: Path) -> None:
     assert said[-1] == "Not searched: 2 rooms: the time limit was reached."
 
 
-async def test_a_search_that_takes_too_long_is_given_up(base: Path) -> None:
+async def test_slow_search_is_given_up(base: Path) -> None:
     said = await Rooms(base, seconds=0.0).search_rooms("water")
     assert "took too long" in said
     task = asyncio.create_task(Rooms(base, seconds=600).search_rooms("water"))

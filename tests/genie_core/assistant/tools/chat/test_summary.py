@@ -5,7 +5,7 @@ def pool(*texts: str) -> list[Sentence]:
     return [Sentence(text, "alice") for text in texts]
 
 
-def test_the_sentences_around_the_recurring_words_win() -> None:
+def test_recurring_words_pick_sentences() -> None:
     said = pool(
         "good morning to you all",
         "The release moves to Friday because the database migration is late.",
@@ -34,7 +34,7 @@ def test_small_talk_is_no_part_of_a_summary() -> None:
     assert key_sentences(said, 3) == [said[0], said[2]]
 
 
-def test_few_sentences_are_all_kept_and_none_is_no_problem() -> None:
+def test_few_sentences_are_all_kept() -> None:
     assert key_sentences(pool("We deploy tomorrow."), 5) == pool("We deploy tomorrow.")
     assert key_sentences([], 5) == []
 

@@ -62,7 +62,7 @@ async def test_changes_are_undone_from_the_latest_back(edits: Edits) -> None:
     assert refusal(reopened(edits)) == "no change of a file is left that could be undone"
 
 
-async def test_planning_changes_nothing_and_a_change_is_undone_once(edits: Edits) -> None:
+async def test_change_is_undone_only_once(edits: Edits) -> None:
     await edits.edit_file("notes.md", "two", "2")
     plan = edits.changes.plan(edits.workspace)
     assert edits.changes.plan(edits.workspace) == plan
@@ -72,7 +72,7 @@ async def test_planning_changes_nothing_and_a_change_is_undone_once(edits: Edits
         edits.changes.undo(edits.workspace, plan.number)
 
 
-async def test_a_change_can_be_chosen_by_file_and_by_call(edits: Edits) -> None:
+async def test_change_is_chosen_by_file_or_call(edits: Edits) -> None:
     approval_id.set("first")
     await edits.edit_file("notes.md", "two", "2")
     approval_id.set("second")
@@ -86,7 +86,7 @@ async def test_a_change_can_be_chosen_by_file_and_by_call(edits: Edits) -> None:
     assert (edits.workspace.root / "notes.md").read_bytes() == b"one\ntwo\n"
 
 
-async def test_all_is_private_and_contents_are_kept_once(edits: Edits) -> None:
+async def test_contents_are_private_kept_once(edits: Edits) -> None:
     for text in ("2", "3"):
         await edits.write_file("notes.md", text, overwrite=True)
         await edits.write_file("notes.md", "one\ntwo\n", overwrite=True)
@@ -121,7 +121,7 @@ async def test_what_changed_since_is_left_alone(edits: Edits) -> None:
     assert "it is not a file" in refusal(edits, "notes.md")
 
 
-async def test_a_kept_copy_that_is_lost_or_damaged_is_not_brought_back(edits: Edits) -> None:
+async def test_damaged_copy_is_not_restored(edits: Edits) -> None:
     await edits.edit_file("notes.md", "two", "2")
     [copy] = kept(edits)
     copy.write_bytes(b"one\nwoe\n")
@@ -132,7 +132,7 @@ async def test_a_kept_copy_that_is_lost_or_damaged_is_not_brought_back(edits: Ed
     assert (edits.workspace.root / "notes.md").read_bytes() == b"one\n2\n"
 
 
-async def test_a_file_that_has_its_earlier_content_anyway_is_passed_over(edits: Edits) -> None:
+async def test_already_restored_file_is_skipped(edits: Edits) -> None:
     await edits.write_file("other.md", "x")
     await edits.edit_file("notes.md", "two", "2")
     (edits.workspace.root / "notes.md").write_bytes(b"one\ntwo\n")
@@ -141,7 +141,7 @@ async def test_a_file_that_has_its_earlier_content_anyway_is_passed_over(edits: 
     assert "no change of a file is left" in refusal(edits)
 
 
-async def test_binary_empty_and_invisibly_changed_files_come_back(edits: Edits) -> None:
+async def test_binary_and_empty_files_come_back(edits: Edits) -> None:
     file = edits.workspace.root / "file"
     for before, diff in (
         (b"\x89PNG\x00two", "binary, 4 bytes → 8 bytes"),
@@ -156,7 +156,7 @@ async def test_binary_empty_and_invisibly_changed_files_come_back(edits: Edits) 
         assert stat.S_IMODE(file.stat().st_mode) == 0o640
 
 
-async def test_a_file_too_large_to_be_kept_is_not_replaced(edits: Edits) -> None:
+async def test_oversized_file_is_not_replaced(edits: Edits) -> None:
     large = edits.workspace.root / "large.txt"
     large.write_bytes(b"x" * (MAX_FILE_BYTES + 1))
     said = await edits.write_file("large.txt", "small", overwrite=True)
@@ -164,9 +164,7 @@ async def test_a_file_too_large_to_be_kept_is_not_replaced(edits: Edits) -> None
     assert large.stat().st_size == MAX_FILE_BYTES + 1
 
 
-async def test_a_write_that_fails_or_changes_nothing_is_no_change(
-    edits: Edits, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_failed_write_is_no_change(edits: Edits, monkeypatch: pytest.MonkeyPatch) -> None:
     await edits.write_file("notes.md", "one\ntwo\n", overwrite=True)
     assert edits.changes.folder is not None
     assert not edits.changes.folder.exists()
@@ -199,7 +197,7 @@ async def test_nothing_is_changed_that_can_not_be_kept(
 
 
 @pytest.mark.parametrize("number", range(16))
-async def test_whatever_fails_a_file_is_unchanged_or_can_be_undone(
+async def test_any_fault_leaves_file_undoable(
     edits: Edits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     notes = edits.workspace.root / "notes.md"
@@ -218,7 +216,7 @@ async def test_whatever_fails_a_file_is_unchanged_or_can_be_undone(
     assert notes.read_bytes() == b"one\ntwo\n"
 
 
-async def test_an_undo_counts_although_it_can_not_be_noted(
+async def test_unrecorded_undo_counts(
     edits: Edits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await edits.edit_file("notes.md", "two", "2")
@@ -264,7 +262,7 @@ async def test_damaged_and_strange_lines_are_left_out(edits: Edits) -> None:
     assert "no change of a file is left" in refusal(edits)
 
 
-async def test_only_changes_in_this_workspace_are_undone(edits: Edits, tmp_path: Path) -> None:
+async def test_other_workspace_is_not_undone(edits: Edits, tmp_path: Path) -> None:
     await edits.edit_file("notes.md", "two", "2")
     other = tmp_path / "other"
     other.mkdir()
@@ -274,13 +272,13 @@ async def test_only_changes_in_this_workspace_are_undone(edits: Edits, tmp_path:
         edits.changes.plan(None)
 
 
-async def test_without_a_folder_nothing_is_kept_and_that_is_said(edits: Edits) -> None:
+async def test_no_folder_means_no_undo(edits: Edits) -> None:
     edits = Edits(edits.workspace)
     assert "Changed" in await edits.edit_file("notes.md", "two", "2")
     assert refusal(edits) == "what tools change in files is not kept here, so it can't be undone"
 
 
-async def test_what_was_deleted_or_moved_comes_back_as_it_was(edits: Edits) -> None:
+async def test_deleted_or_moved_file_is_restored(edits: Edits) -> None:
     root = edits.workspace.root
     (root / "run.sh").write_bytes(b"#!/bin/sh\n")
     (root / "run.sh").chmod(0o755)
@@ -298,14 +296,14 @@ async def test_what_was_deleted_or_moved_comes_back_as_it_was(edits: Edits) -> N
     assert (root / "run.sh").stat().st_mode & 0o777 == 0o755
 
 
-async def test_a_deleted_file_that_exists_again_is_left_alone(edits: Edits) -> None:
+async def test_recreated_file_is_left_alone(edits: Edits) -> None:
     await edits.delete_file("notes.md")
     (edits.workspace.root / "notes.md").write_bytes(b"yours")
     assert "notes.md has changed since; its earlier content is kept in" in refusal(edits)
     assert (edits.workspace.root / "notes.md").read_bytes() == b"yours"
 
 
-async def test_edits_of_one_call_are_undone_together_or_not_at_all(edits: Edits) -> None:
+async def test_edits_of_call_are_undone_together(edits: Edits) -> None:
     root = edits.workspace.root
     (root / "b.md").write_bytes(b"b\n")
     approval_id.set("call")
@@ -325,7 +323,7 @@ async def test_edits_of_one_call_are_undone_together_or_not_at_all(edits: Edits)
     assert refusal(edits) == "no change of a file is left that could be undone"
 
 
-async def test_a_file_is_not_deleted_if_it_can_t_be_kept(edits: Edits) -> None:
+async def test_unkeepable_file_is_not_deleted(edits: Edits) -> None:
     assert edits.changes.folder is not None
     edits.changes.folder.parent.mkdir(parents=True, exist_ok=True)
     edits.changes.folder.write_bytes(b"")  # no folder can be made here

@@ -6,7 +6,7 @@ from genie_core.assistant.tools.files.diff import MAX_DIFF_LINES, MAX_LINE_CHARS
 texts = st.lists(st.sampled_from(["a", "b", "c", "", "d e"]), max_size=30).map("\n".join)
 
 
-def test_a_difference_is_shown_with_the_lines_around_it() -> None:
+def test_difference_has_context_lines() -> None:
     before = "".join(f"{n}\n" for n in range(20))
     assert unified_diff(before, before.replace("10\n", "ten\n"), "a.txt") == (
         "--- a.txt\n+++ a.txt\n@@ -8,7 +8,7 @@\n 7\n 8\n 9\n-10\n+ten\n 11\n 12\n 13"
@@ -15,7 +15,7 @@ def test_a_difference_is_shown_with_the_lines_around_it() -> None:
     assert unified_diff(before, before, "a") == ""
 
 
-def test_how_the_last_line_ends_makes_a_difference() -> None:
+def test_final_newline_makes_difference() -> None:
     assert unified_diff("a", "a\n", "x").splitlines()[2:] == [
         "@@ -1 +1 @@", "-a", "\\ No newline at end of file", "+a",
     ]  # fmt: skip
@@ -42,7 +42,7 @@ def applied(before: str, diff: str) -> str:
 
 
 @given(texts, texts)
-def test_a_text_and_the_difference_make_the_other_text(before: str, after: str) -> None:
+def test_applied_difference_gives_new_text(before: str, after: str) -> None:
     before, after = f"{before}\n", f"{after}\n"
     diff = unified_diff(before, after, "x")
     assert bool(diff) == (before != after)

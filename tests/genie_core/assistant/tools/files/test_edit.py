@@ -23,7 +23,7 @@ def content(edits: Edits, name: str = "plan.md") -> str:
     return (edits.workspace.root / name).read_bytes().decode()
 
 
-async def test_a_file_is_made_and_replaced_only_if_asked(edits: Edits) -> None:
+async def test_file_is_replaced_only_on_request(edits: Edits) -> None:
     said = await edits.write_file("src/new.py", "a\nb\n")
     assert said == "Wrote the new file src/new.py (2 lines, 4 bytes)."
     assert "set overwrite" in await edits.write_file("src/new.py", "c\n")
@@ -34,7 +34,7 @@ async def test_a_file_is_made_and_replaced_only_if_asked(edits: Edits) -> None:
     assert "is unchanged" in await edits.write_file("src/new.py", "a\nc\n", overwrite=True)
 
 
-async def test_one_place_is_edited_and_the_difference_told(edits: Edits) -> None:
+async def test_edit_shows_difference(edits: Edits) -> None:
     said = await edits.edit_file("plan.md", "three\n", "3\n4\n")
     assert said == (
         "Changed plan.md (now 5 lines):\n```\n--- plan.md\n+++ plan.md\n"
@@ -43,7 +43,7 @@ async def test_one_place_is_edited_and_the_difference_told(edits: Edits) -> None
     assert content(edits) == "one\ntwo\n3\n4\ntwo\n"
 
 
-async def test_what_occurs_elsewhere_too_is_not_edited_by_chance(edits: Edits) -> None:
+async def test_ambiguous_text_is_not_edited(edits: Edits) -> None:
     assert "contains the old text 2 times" in await edits.edit_file("plan.md", "two", "2")
     assert "does not contain" in await edits.edit_file("plan.md", "Two", "2")
     assert "old is empty" in await edits.edit_file("plan.md", "", "2")
@@ -134,7 +134,7 @@ async def test_all_edits_are_made_or_none(edits: Edits, last: TextEdit, why: str
     assert "at most 50" in await edits.edit_files(many)
 
 
-async def test_if_one_file_can_t_be_written_the_others_are_as_before(edits: Edits) -> None:
+async def test_failed_write_keeps_other_files(edits: Edits) -> None:
     (edits.workspace.root / "b.txt").write_text("two", encoding="utf-8")
     (edits.workspace.root / "b.txt").chmod(0o444)
     before = content(edits)
@@ -143,7 +143,7 @@ async def test_if_one_file_can_t_be_written_the_others_are_as_before(edits: Edit
     assert content(edits) == before
 
 
-async def test_a_file_is_moved_as_it_is_and_replaces_none(edits: Edits) -> None:
+async def test_move_keeps_file_and_replaces_none(edits: Edits) -> None:
     photo = edits.workspace.root / "photo.png"
     photo.chmod(0o755)
     assert await edits.move_file("photo.png", "img/new.png") == "Moved photo.png to img/new.png."

@@ -55,7 +55,7 @@ async def test_one_of_a_kind_is_counted_as_one(tmp_path: Path) -> None:
     assert (await files.search_files("x")).startswith("1 line contains 'x' (1 file searched):")
 
 
-async def test_a_listing_tells_nothing_of_what_lies_outside(
+async def test_listing_reveals_nothing_outside(
     files: Files, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     outside = tmp_path_factory.mktemp("outside")
@@ -121,7 +121,7 @@ async def test_hits_are_limited(files: Files) -> None:
 
 
 @pytest.mark.parametrize("path", ["../x", "/etc/passwd", ".env", "photo.png", "docs", "nope"])
-async def test_what_cannot_be_read_is_said_in_a_sentence(files: Files, path: str) -> None:
+async def test_unreadable_path_gets_sentence(files: Files, path: str) -> None:
     said = await files.read_file(path)
     assert said.startswith("Cannot do that: ")
     assert "TODO" not in said
@@ -134,7 +134,7 @@ async def test_listing_and_searching_are_confined_too(files: Files) -> None:
     assert "the text to search for is empty" in await files.search_files("  ")
 
 
-async def test_ignored_entries_are_named_and_not_listed(files: Files) -> None:
+async def test_ignored_entries_are_only_named(files: Files) -> None:
     root = files.workspace.root
     (root / ".gitignore").write_text("node_modules/\n*.log\n", encoding="utf-8")
     (root / "node_modules").mkdir()
@@ -150,7 +150,7 @@ async def test_ignored_entries_are_named_and_not_listed(files: Files) -> None:
     assert "TODO" in await files.read_file("a.log")
 
 
-async def test_a_search_that_was_cut_says_where_to_model_and_person(tmp_path: Path) -> None:
+async def test_cut_search_is_shown_to_both(tmp_path: Path) -> None:
     (tmp_path / "many.txt").write_text("tea\n" * (MAX_HITS + 1), encoding="utf-8")
     files = Files(Workspace.at(tmp_path))
     heard = Heard()
@@ -161,9 +161,7 @@ async def test_a_search_that_was_cut_says_where_to_model_and_person(tmp_path: Pa
     assert heard.notes == [f"note: {stopped.removesuffix('.')}"]
 
 
-async def test_patterns_that_would_take_years_are_given_up(
-    files: Files, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_endless_patterns_are_given_up(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tools_files, "SECONDS", 1.0)
     root = files.workspace.root
     (root / ".gitignore").write_text("a*" * 60 + "b\n", encoding="utf-8")

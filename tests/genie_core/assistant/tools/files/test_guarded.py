@@ -26,7 +26,7 @@ def names(root: Path, paths: list[Path]) -> set[str]:
     return {each.relative_to(root).as_posix() for each in paths}
 
 
-def test_denied_files_are_found_by_all_their_names(root: Path) -> None:
+def test_denied_file_is_found_by_all_names(root: Path) -> None:
     found = find_guarded(Workspace(root, PathRules(("a/*.env", "keys/*"), ("docs/*",))))
     assert names(root, found.unread) == {"a/prod.env", "hard", "keys"}
     assert names(root, found.unwritten) == {"docs", "z"}
@@ -34,13 +34,13 @@ def test_denied_files_are_found_by_all_their_names(root: Path) -> None:
     assert found.aliases[root / "hard"] == root / "a" / "prod.env"
 
 
-def test_private_files_of_packages_and_branches_are_left(root: Path) -> None:
+def test_package_and_branch_files_are_left(root: Path) -> None:
     found = find_guarded(Workspace(root))
     assert names(root, found.private) == {"a/prod.env", ".envrc", "b.pem"}
     assert not found.unread
 
 
-def test_folders_on_the_way_to_a_denied_path_are_fixed(root: Path) -> None:
+def test_parents_of_denied_path_are_fixed(root: Path) -> None:
     workspace = Workspace(root, PathRules(("a/prod.env", "*.pem"), ("docs/x/*",)))
     found = find_guarded(workspace)
     fixed = fixed_folders(workspace, [*found.unread, *found.unwritten])
@@ -64,9 +64,7 @@ def test_a_pattern_for_what_exists_is_whole(root: Path, pattern: str, whole: boo
     assert is_whole(pattern, Workspace(root)) is whole
 
 
-def test_too_many_files_are_refused_if_rules_deny(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_excess_files_are_refused_on_deny(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guarded, "MOST_ENTRIES", 2)
     with pytest.raises(AccessRefused, match="too many files"):
         find_guarded(Workspace(root, PathRules(("*.env",))))

@@ -64,7 +64,7 @@ def desk() -> Desk:
     return Desk()
 
 
-async def test_a_file_belongs_to_the_run_that_wrote_it_until_that_ends(desk: Desk) -> None:
+async def test_file_stays_locked_until_run_ends(desk: Desk) -> None:
     desk.gates["end"] = asyncio.Event()
     first = desk.start("a.md", "a.md", "end")
     await asyncio.sleep(0)
@@ -78,7 +78,7 @@ async def test_a_file_belongs_to_the_run_that_wrote_it_until_that_ends(desk: Des
     assert await desk.start("a.md") == "written"
 
 
-async def test_one_that_asks_has_the_file_too_unless_it_is_denied(desk: Desk) -> None:
+async def test_asking_locks_until_denied(desk: Desk) -> None:
     desk.gates["ask a.md"] = desk.gates["end"] = asyncio.Event()
     first = desk.start("a.md", "end")
     await asyncio.sleep(0)
@@ -117,7 +117,7 @@ async def test_a_cancelled_run_gives_back_its_files(desk: Desk) -> None:
     assert await desk.start("a.md") == "written"
 
 
-async def test_a_subagent_writes_for_the_run_that_asked_it(desk: Desk) -> None:
+async def test_subagent_shares_lock_of_its_run(desk: Desk) -> None:
     inner = desk.agent()
 
     async def direct(input: AgentInput, callback: ApprovalCallback, _emit: Emit) -> str:  # noqa: A002 - as in Agent.run
@@ -128,7 +128,7 @@ async def test_a_subagent_writes_for_the_run_that_asked_it(desk: Desk) -> None:
     assert await outer.run(AgentInput("go"), desk) == "written; written"
 
 
-async def test_the_built_assistant_locks_what_its_tools_write(tmp_path: Path) -> None:
+async def test_assistant_locks_written_files(tmp_path: Path) -> None:
     from genie_core.assistant.build import build_assistant
     from genie_core.assistant.config import AssistantConfig
 

@@ -39,12 +39,12 @@ def test_every_match_contains_the_literal(pattern: str, line: str, ignore_case: 
 
 
 @given(st.text("ASKsfilß ﬁſtT\u212a", max_size=6), st.text("ASKsfilß ﬁſtT\u212a", max_size=12))
-def test_every_line_with_a_text_contains_its_literal(text: str, line: str) -> None:
+def test_matching_line_contains_literal(text: str, line: str) -> None:
     if text.casefold() in line.casefold():
         assert literal_of_text(text.casefold()).may_match(line.encode())
 
 
-def test_all_characters_that_fold_to_ascii_are_known() -> None:
+def test_all_ascii_folding_is_known() -> None:
     beyond = map(chr, range(128, 0x110000))
     assert set(FOLDING_TO_ASCII) == {
         each for each in beyond if any(one.isascii() for one in each.casefold())
@@ -112,7 +112,7 @@ def test_ripgrep_changes_no_result_of_a_text(root: Path, text: str) -> None:
     "script",
     ["exit 2", "sleep 60", "kill -9 $$", "printf '../outside.txt\\0/etc/passwd\\0'; exit 0"],
 )
-def test_a_program_that_fails_or_lies_shows_nothing_else(
+def test_bad_ripgrep_reveals_nothing_else(
     root: Path, tmp_path: Path, script: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("genie_core.assistant.tools.files.prefilter.RIPGREP_SECONDS", 0.2)

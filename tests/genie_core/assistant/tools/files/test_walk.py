@@ -79,14 +79,14 @@ def test_git_itself_agrees(root: Path, tmp_path: Path) -> None:
     assert kept(root) == visible
 
 
-def test_rules_above_the_workspace_count_up_to_the_top_of_the_repository(root: Path) -> None:
+def test_parent_rules_count_in_repository(root: Path) -> None:
     put(root.parent / ".gitignore", "*.py\n")
     assert kept(root / "docs") == {"out.txt"}
     assert "a.log" in kept(root / "src")
     assert "deep/c.py" in kept(root / "src")
 
 
-def test_without_a_repository_only_the_workspace_counts(tmp_path: Path) -> None:
+def test_only_repository_adds_parent_rules(tmp_path: Path) -> None:
     put(tmp_path / ".gitignore", "*.txt\n")
     put(tmp_path / "work" / "a.txt", "x")
     put(tmp_path / "work" / "a.log", "x")
@@ -94,7 +94,7 @@ def test_without_a_repository_only_the_workspace_counts(tmp_path: Path) -> None:
     assert kept(tmp_path / "work") == {"a.txt"}
 
 
-def test_a_folder_is_not_ignored_that_is_asked_for_by_name(root: Path) -> None:
+def test_named_folder_is_never_ignored(root: Path) -> None:
     assert kept(root, "build") == {"build/x.o"}
     put(root / "build" / ".gitignore", "*.tmp\n")
     put(root / "build" / "deep" / "y.tmp", "x")
@@ -105,7 +105,7 @@ def test_a_folder_is_not_ignored_that_is_asked_for_by_name(root: Path) -> None:
     assert "src/a.log" in kept(root)
 
 
-def test_rules_that_lead_elsewhere_or_never_end_are_passed_over(root: Path, tmp_path: Path) -> None:
+def test_linked_or_endless_rules_skip(root: Path, tmp_path: Path) -> None:
     put(tmp_path / "rules", "*\n")
     (root / "src" / ".gitignore").unlink()
     (root / "src" / ".gitignore").symlink_to(tmp_path / "rules")

@@ -29,7 +29,7 @@ def names(taken: Walk) -> list[str]:
     return [name for name, _ in taken.texts()]
 
 
-def test_a_walk_stays_inside_and_off_hidden_files(workspace: Workspace) -> None:
+def test_walk_skips_outside_and_hidden(workspace: Workspace) -> None:
     taken = Walk(workspace, workspace.root)
     assert names(taken) == ["notes.txt", "src/app.py", "src/deep/more.py"]
     assert taken.notes() == []
@@ -52,9 +52,7 @@ def test_ignored_folders_do_not_count(
 
 
 @pytest.mark.parametrize("start", ["node_modules", "node_modules/one", "node_modules/one/a.js"])
-def test_what_is_asked_for_by_name_is_searched_though_it_is_ignored(
-    workspace: Workspace, start: str
-) -> None:
+def test_named_ignored_folder_is_searched(workspace: Workspace, start: str) -> None:
     put(workspace.root / "node_modules" / "one" / "a.js")
     put(workspace.root / ".gitignore", "node_modules/\n")
     taken = Walk(workspace, workspace.resolve(start))
@@ -81,18 +79,14 @@ def test_where_a_walk_stopped_is_said(
     ]
 
 
-def test_a_walk_that_just_reaches_its_limit_is_whole(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_exact_limit_is_complete(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(walk, "MAX_SEARCHED_FILES", 3)
     taken = Walk(workspace, workspace.root)
     assert len(names(taken)) == 3
     assert taken.notes() == []
 
 
-def test_what_is_read_in_part_or_not_at_all_is_said(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_partly_read_files_are_noted(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     put(workspace.root / "big.txt", "x" * (MAX_FILE_BYTES + 1))
     taken = Walk(workspace, workspace.root)
     passing = taken.texts()
@@ -105,7 +99,7 @@ def test_what_is_read_in_part_or_not_at_all_is_said(
     ]
 
 
-def test_packages_and_caches_are_left_out_and_said(workspace: Workspace) -> None:
+def test_packages_and_caches_are_noted(workspace: Workspace) -> None:
     for name in ("node_modules/x.js", "src/__pycache__/app.pyc", ".venv/lib/a.py", ".cache/a"):
         put(workspace.root / name)
     put(workspace.root / "env" / "pyvenv.cfg")
@@ -119,7 +113,7 @@ def test_packages_and_caches_are_left_out_and_said(workspace: Workspace) -> None
     assert names(Walk(workspace, workspace.resolve("env"))) == ["env/pyvenv.cfg"]
 
 
-def test_hidden_files_of_projects_are_searched_and_others_only_by_name(
+def test_other_hidden_files_need_naming(
     workspace: Workspace,
 ) -> None:
     for name in (".github/workflows/a.yml", ".gitignore", ".mine", ".git/config", ".ssh/id_rsa"):
@@ -131,9 +125,7 @@ def test_hidden_files_of_projects_are_searched_and_others_only_by_name(
     assert names(Walk(workspace, workspace.resolve(".mine"))) == [".mine"]
 
 
-def test_a_walk_that_takes_too_long_stops_and_says_so(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_slow_walk_stops_with_note(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(walk, "MAX_SECONDS", -1.0)
     taken = Walk(workspace, workspace.root)
     assert names(taken) == []

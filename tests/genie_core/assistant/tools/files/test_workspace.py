@@ -58,7 +58,7 @@ def test_what_lies_elsewhere_is_refused(workspace: Workspace, path: str, reason:
         workspace.resolve(path)
 
 
-def test_a_link_leads_to_no_hidden_file_that_was_not_named(workspace: Workspace) -> None:
+def test_link_to_hidden_file_is_refused(workspace: Workspace) -> None:
     (workspace.root / ".mine").write_text("mine", encoding="utf-8")
     (workspace.root / "harmless.txt").symlink_to(".mine")
     (workspace.root / ".gitignore").symlink_to(".mine")
@@ -70,14 +70,12 @@ def test_a_link_leads_to_no_hidden_file_that_was_not_named(workspace: Workspace)
             workspace.resolve(path)
 
 
-def test_an_absolute_path_is_refused_even_into_the_workspace(workspace: Workspace) -> None:
+def test_absolute_path_is_refused(workspace: Workspace) -> None:
     with pytest.raises(AccessRefused, match="not relative"):
         workspace.resolve(str(workspace.root / "docs" / "plan.md"))
 
 
-def test_a_link_that_appears_after_the_check_is_not_followed(
-    workspace: Workspace, tmp_path: Path
-) -> None:
+def test_late_link_is_not_followed(workspace: Workspace, tmp_path: Path) -> None:
     file = workspace.resolve("docs/plan.md")
     file.unlink()
     file.symlink_to(tmp_path / "secret.txt")
@@ -86,9 +84,7 @@ def test_a_link_that_appears_after_the_check_is_not_followed(
 
 
 @pytest.mark.parametrize("depth", ["docs", "docs/deep"])
-def test_a_folder_that_becomes_a_link_leads_nowhere(
-    workspace: Workspace, tmp_path: Path, depth: str
-) -> None:
+def test_folder_turned_link_leads_nowhere(workspace: Workspace, tmp_path: Path, depth: str) -> None:
     """Between the check of a path and its use, somebody puts a link in the place of a folder."""
     outside = tmp_path / "outside" / "deep"
     outside.mkdir(parents=True)
@@ -110,7 +106,7 @@ def test_a_folder_that_becomes_a_link_leads_nowhere(
     assert (outside / "plan.md").read_text(encoding="utf-8") == "secret"
 
 
-def test_whether_something_is_there_outside_is_not_told(workspace: Workspace) -> None:
+def test_outside_existence_is_not_revealed(workspace: Workspace) -> None:
     said = []
     for path in ("way-out/secret.txt", "way-out/nothing"):
         with pytest.raises(AccessRefused) as refused:

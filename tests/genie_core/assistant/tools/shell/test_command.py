@@ -81,7 +81,7 @@ async def test_it_learns_nothing_and_is_given_nothing(
     assert "0 -> /dev/null" in said
 
 
-async def test_variables_are_passed_on_by_the_settings_and_keys_never(
+async def test_settings_pass_variables_not_keys(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("MY_PROXY", "OTHER", "SOME_API_KEY"):
@@ -119,7 +119,7 @@ async def test_what_is_not_run_is_said(root: Path, command: str, folder: str, wh
     assert why in said
 
 
-async def test_a_shell_is_used_only_where_it_is_allowed(root: Path) -> None:
+async def test_shell_needs_permission(root: Path) -> None:
     plain = Commands(Workspace(root))
     assert "shell commands are not allowed" in await plain.run_command("echo a > b", "", True)
     assert "\n$HOME *\n" in await plain.run_command("echo $HOME *")
@@ -127,7 +127,7 @@ async def test_a_shell_is_used_only_where_it_is_allowed(root: Path) -> None:
     assert "\n1\n" in await in_shell(root, "echo a | wc -l")
 
 
-async def test_however_much_is_printed_the_ends_are_shown(root: Path) -> None:
+async def test_long_output_shows_both_ends(root: Path) -> None:
     code = "import os; os.write(1, b'first'); [os.write(1, b'x' * 1000000) for _ in range(100)]; os.write(1, b'last')"  # fmt: skip
     said = await commands(root).run_command(python(code))
     assert "first" in said
@@ -142,7 +142,7 @@ async def test_what_is_no_text_is_described(root: Path) -> None:
     )
 
 
-async def test_time_is_limited_by_the_settings_and_the_call(root: Path) -> None:
+async def test_settings_and_call_limit_time(root: Path) -> None:
     said = await commands(root, seconds=0.5).run_command("sh -c 'echo begun; exec sleep 600'")
     assert said.startswith("The command was ended after 0.5 seconds")
     said = await commands(root).run_command("sleep 600", seconds=0.1)
@@ -193,7 +193,7 @@ async def test_what_a_command_leaves_running_is_ended(root: Path, sandbox: Sandb
 
 
 @both
-async def test_cancelling_ends_everything_whatever_it_ignores(root: Path, sandbox: Sandbox) -> None:
+async def test_cancel_ends_stubborn_processes(root: Path, sandbox: Sandbox) -> None:
     task = asyncio.create_task(in_shell(root, f"{STUBBORN}\nsleep 600", sandbox))
     await until_ready(root)
     assert len(alive(root)) == 3
@@ -204,9 +204,7 @@ async def test_cancelling_ends_everything_whatever_it_ignores(root: Path, sandbo
 
 
 @both
-async def test_nothing_is_left_when_the_program_itself_is_killed(
-    root: Path, sandbox: Sandbox
-) -> None:
+async def test_killed_program_leaves_nothing(root: Path, sandbox: Sandbox) -> None:
     code = (
         "import asyncio, sys; from pathlib import Path;"
         "from genie_core.assistant.tools.shell.command import *;"
@@ -249,7 +247,7 @@ read _ _ _ g _ < /proc/$s/stat
         "kill -STOP $g $s",
     ],
 )
-async def test_nothing_is_left_when_the_command_kills_its_supervisor(
+async def test_killed_supervisor_leaves_nothing(
     root: Path, sandbox: Sandbox, end: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(running, "PATIENCE", 1.0)

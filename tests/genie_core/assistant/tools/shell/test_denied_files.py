@@ -138,7 +138,7 @@ async def test_files_with_denied_writing_stay(root: Path, line: str) -> None:
 
 
 @needs_bubblewrap
-async def test_private_files_are_empty_unless_they_are_named(root: Path) -> None:
+async def test_unnamed_private_files_are_empty(root: Path) -> None:
     (root / ".env").write_text(SECRET)
     (root / ".venv").mkdir()
     (root / ".venv" / "ca.pem").write_text("certificate")

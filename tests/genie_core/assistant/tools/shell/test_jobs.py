@@ -77,7 +77,7 @@ async def test_an_end_is_told_with_the_last_output(root: Path, jobs: Jobs) -> No
 
 
 @both
-async def test_closing_ends_all_jobs_and_starts_no_more(root: Path, sandbox: Sandbox) -> None:
+async def test_close_ends_jobs_and_starts_none(root: Path, sandbox: Sandbox) -> None:
     jobs = Jobs()
     tool = commands(root, jobs, sandbox)
     await in_background(tool, f"{STUBBORN}\nsleep 600")

@@ -35,11 +35,11 @@ def test_other_output_is_no_question(output: str) -> None:
      "sudo: a terminal is required to read the password\n", "cannot open '/dev/tty': No such device\n",
      "fatal: could not read Username for 'https://a.org': No such device or address\n"],
 )  # fmt: skip
-def test_a_program_that_lacked_input_is_known_by_its_words(output: str) -> None:
+def test_missing_input_is_recognised(output: str) -> None:
     assert missed_input(output)
 
 
-def test_the_question_before_a_traceback_is_what_was_asked() -> None:
+def test_question_precedes_traceback() -> None:
     output = (
         "Your name? Traceback (most recent call last):\n  x\nEOFError: EOF when reading a line\n"
     )
@@ -62,7 +62,7 @@ async def test_a_command_that_wants_input_is_told_so(tmp_path: Path, command: st
     assert NO_INPUT in said
 
 
-async def test_a_command_that_waits_on_a_terminal_of_its_own_is_ended(
+async def test_command_waiting_on_terminal_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run, "SILENCE", 0.5)
@@ -72,9 +72,7 @@ async def test_a_command_that_waits_on_a_terminal_of_its_own_is_ended(
     assert "It asked: 'Proceed? [y/N]'." in said
 
 
-async def test_a_silent_command_that_asks_nothing_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_silent_command_may_continue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "SILENCE", 0.05)
     said = await tool(tmp_path).run_command(
         "printf 'Downloading: '; sleep 0.5; echo done", "", True

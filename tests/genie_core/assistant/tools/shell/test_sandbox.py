@@ -88,9 +88,7 @@ async def test_what_lies_in_the_home_is_not_read(root: Path, home: Path) -> None
 
 
 @needs_bubblewrap
-async def test_the_folder_in_which_a_command_starts_does_not_lead_out(
-    root: Path, tmp_path: Path
-) -> None:
+async def test_start_folder_does_not_lead_out(root: Path, tmp_path: Path) -> None:
     (tmp_path / "neighbour").write_text(SECRET)
     up = "/".join([".."] * 20)
     for line in (f"cat {up}{tmp_path}/neighbour", "cat /proc/*/fd/*/../../neighbour"):
@@ -99,9 +97,7 @@ async def test_the_folder_in_which_a_command_starts_does_not_lead_out(
 
 
 @needs_bubblewrap
-async def test_folders_of_the_settings_are_visible_and_those_of_the_program_are_not(
-    root: Path, home: Path, tmp_path: Path
-) -> None:
+async def test_only_configured_folders_show(root: Path, home: Path, tmp_path: Path) -> None:
     for name in ("read", "written", "work/own"):
         (home / name).mkdir()
         (home / name / "file").write_text(f"content of {name}")
@@ -121,7 +117,7 @@ async def test_folders_of_the_settings_are_visible_and_those_of_the_program_are_
 
 
 @needs_bubblewrap
-async def test_a_link_made_by_a_command_makes_nothing_visible(
+async def test_link_by_command_reveals_nothing(
     root: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (home / "private").mkdir()
@@ -136,7 +132,7 @@ async def test_a_link_made_by_a_command_makes_nothing_visible(
 
 
 @needs_bubblewrap
-async def test_a_program_below_the_home_is_found_on_path(
+async def test_program_in_home_is_found_on_path(
     root: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (home / "real").mkdir()
@@ -152,7 +148,7 @@ async def test_a_program_below_the_home_is_found_on_path(
 
 
 @needs_bubblewrap
-async def test_a_whole_home_as_workspace_keeps_the_folders_of_the_program_hidden(
+async def test_home_workspace_hides_app_folders(
     home: Path,
 ) -> None:
     (home / "data").mkdir()
@@ -178,7 +174,7 @@ async def neighbour() -> AsyncIterator[asyncio.subprocess.Process]:
 
 
 @needs_bubblewrap
-async def test_other_processes_are_neither_read_nor_ended(
+async def test_other_processes_are_unreachable(
     root: Path, neighbour: asyncio.subprocess.Process
 ) -> None:
     reading = "cat /proc/1/environ /proc/$PPID/environ /proc/[0-9]*/environ | tr '\\0' '\\n'"
@@ -193,7 +189,7 @@ async def test_other_processes_are_neither_read_nor_ended(
 
 
 @needs_bubblewrap
-async def test_a_command_that_kills_all_it_can_ends_only_itself(root: Path) -> None:
+async def test_kill_all_ends_only_itself(root: Path) -> None:
     said = await attempt(root, "sleep 600 & echo begun; kill -9 $PPID; sleep 600")
     assert said.startswith("The command ended after ")
     assert "begun" in said
@@ -203,7 +199,7 @@ async def test_a_command_that_kills_all_it_can_ends_only_itself(root: Path) -> N
 
 @needs_bubblewrap
 @pytest.mark.parametrize("how", ["time", "cancelled"])
-async def test_a_command_that_stops_its_supervisor_is_ended(
+async def test_stopped_supervisor_ends_command(
     root: Path, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     monkeypatch.setattr(run, "PATIENCE", 0.5)
@@ -234,7 +230,7 @@ def _processes_in(root: Path) -> Iterator[Path]:
 
 
 @needs_bubblewrap
-async def test_the_network_is_reached_only_where_it_is_allowed(root: Path) -> None:
+async def test_network_needs_permission(root: Path) -> None:
     async def greet(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(SECRET.encode())
         writer.close()
@@ -252,7 +248,7 @@ async def test_the_network_is_reached_only_where_it_is_allowed(root: Path) -> No
 
 
 @needs_bubblewrap
-async def test_exit_codes_signals_and_what_is_left_are_reported(root: Path) -> None:
+async def test_exit_and_leftovers_are_reported(root: Path) -> None:
     said = await attempt(root, "exit 139")
     assert "ended with exit code 139" in said
     assert "It ran in a sandbox without network." in said
@@ -265,7 +261,7 @@ async def test_exit_codes_signals_and_what_is_left_are_reported(root: Path) -> N
 
 
 @needs_bubblewrap
-async def test_a_command_is_told_to_end_before_it_is_killed(root: Path) -> None:
+async def test_command_gets_term_before_kill(root: Path) -> None:
     line = "trap 'touch tidied; exit' TERM; while :; do sleep 0.01; done"
     assert "its time limit" in await attempt(root, line, seconds=1.0)
     assert (root / "tidied").exists()
@@ -280,7 +276,7 @@ async def test_a_command_gains_no_rights(root: Path) -> None:
 
 
 @needs_bubblewrap
-async def test_settings_of_the_whole_machine_are_not_written(root: Path) -> None:
+async def test_machine_settings_are_not_writable(root: Path) -> None:
     """Only access is asked for: a write would change this machine."""
     places = "('/proc/sys/kernel/core_pattern', '/proc/sys/kernel/modprobe', '/proc/sysrq-trigger')"
     code = f"import os; print([os.access(each, os.W_OK) for each in {places}])"
@@ -288,7 +284,7 @@ async def test_settings_of_the_whole_machine_are_not_written(root: Path) -> None
 
 
 @pytest.mark.parametrize("report", ["{", '{\\"code\\": \\"x\\"}', "[]", "\\377"])
-async def test_a_report_that_a_command_made_up_does_no_harm(tmp_path: Path, report: str) -> None:
+async def test_forged_report_is_harmless(tmp_path: Path, report: str) -> None:
     forged = ["/bin/sh", "-c", f'printf "{report}" >&0', "sh"]
     outcome = await run.run_to_end(run.CommandRun(["true"], tmp_path, 60.0, 1000, {}, forged))
     assert (outcome.code, outcome.error, outcome.left) == (None, "", 0)
@@ -319,9 +315,7 @@ async def test_the_variables_are_those_of_the_settings(
 NONE = SandboxBackend(reason="bubblewrap is not installed; install the package bubblewrap")
 
 
-async def test_without_a_sandbox_a_required_one_is_missed_and_others_are_not(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_only_required_sandbox_is_missed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sandbox, "find_backend", lambda: NONE)
     said = await attempt(root, "touch x", Sandbox("required"))
     assert said.startswith("Cannot do that: commands run only in a sandbox here")
@@ -372,9 +366,7 @@ def test_a_sandbox_that_does_not_work_is_none(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere it is another program")
-def test_a_program_of_that_name_in_a_workspace_is_not_taken_for_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_workspace_backend_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "bwrap").write_text("#!/bin/sh\n")
     (tmp_path / "bwrap").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
@@ -414,7 +406,7 @@ def test_seatbelt_is_asked_for_the_same(
     assert "(allow network*)" in profile.splitlines()
 
 
-def test_a_required_sandbox_is_said_to_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_required_sandbox_is_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sandbox, "find_backend", lambda: NONE)
     with pytest.raises(SandboxUnavailable, match="install the package bubblewrap"):
         sandbox.sandbox_command(Sandbox("required"), None)

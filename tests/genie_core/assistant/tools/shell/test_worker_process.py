@@ -61,7 +61,7 @@ async def test_what_takes_too_long_is_ended(tmp_path: Path) -> None:
     assert not pid or not is_alive(int(pid))
 
 
-async def test_it_ends_by_itself_if_nobody_is_left_to_end_it() -> None:
+async def test_orphaned_worker_ends_itself() -> None:
     assert 0 < int(await isolated(60, clock)) < 120
 
 

@@ -33,12 +33,12 @@ async def test_a_time_is_converted_across_midnight() -> None:
     )
 
 
-async def test_a_time_is_converted_with_the_offsets_of_its_day() -> None:
+async def test_conversion_uses_offset_of_day() -> None:
     said = await DATES.convert_time("3pm", "CET", "New York", "2026-07-01")
     assert "10:00 on Wednesday 1 July 2026 in America/New_York (UTC-4)" in said
 
 
-async def test_a_time_that_the_clocks_skip_is_pointed_out() -> None:
+async def test_skipped_time_is_reported() -> None:
     said = await DATES.convert_time("2:30am", "Oslo", "UTC", "2026-03-29")
     assert said == "02:30 does not exist on 2026-03-29: the clocks in Europe/Oslo skip it."
 

@@ -57,7 +57,7 @@ def test_dates_as_people_write_them(words: str, lean: Lean, day: date) -> None:
         ("", "not a date"),
     ],
 )
-def test_what_is_no_date_is_refused_with_the_reason(words: str, reason: str) -> None:
+def test_invalid_date_names_reason(words: str, reason: str) -> None:
     with pytest.raises(UnknownDate, match=reason):
         parse_date(words, TODAY, "next")
 
@@ -91,7 +91,7 @@ def test_what_is_no_time_is_refused(words: str) -> None:
         parse_time(words)
 
 
-def test_a_month_later_is_its_last_day_if_it_is_shorter() -> None:
+def test_month_later_clamps_to_last_day() -> None:
     assert parse_date("in a month", date(2026, 1, 31)) == date(2026, 2, 28)
     assert parse_date("12 months ago", date(2024, 2, 29)) == date(2023, 2, 28)
 
@@ -99,6 +99,6 @@ def test_a_month_later_is_its_last_day_if_it_is_shorter() -> None:
 @pytest.mark.parametrize(
     "words", ["3 weeks", "in 3 weeks ago", "in 99999 years", "99999 months ago"]
 )
-def test_a_span_without_a_direction_or_an_end_is_no_date(words: str) -> None:
+def test_incomplete_span_is_no_date(words: str) -> None:
     with pytest.raises(UnknownDate):
         parse_date(words, TODAY)

@@ -35,13 +35,13 @@ def test_no_place_is_where_the_program_runs(place: str) -> None:
     assert zone.info.utcoffset(WINTER) is not None
 
 
-def test_an_abbreviation_is_taken_at_its_word_in_summer_too() -> None:
+def test_abbreviation_ignores_summer_time() -> None:
     summer = datetime(2026, 7, 15)  # noqa: DTZ001 — zones are asked about a local time
     assert find_zone("CET").info.utcoffset(summer) == timedelta(hours=1)
     assert find_zone("Berlin").info.utcoffset(summer) == timedelta(hours=2)
 
 
-def test_an_abbreviation_with_several_meanings_asks_for_a_city() -> None:
+def test_ambiguous_abbreviation_asks_city() -> None:
     with pytest.raises(UnknownPlace, match="India, Israel and Ireland; name a city"):
         find_zone("IST")
 

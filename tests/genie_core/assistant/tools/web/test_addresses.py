@@ -32,7 +32,7 @@ def test_addresses_of_the_internet(address: str) -> None:
         "2606:4700:a9fe:a9fe::1", "2002:808:808::5efe:0:0",
     ],
 )  # fmt: skip
-def test_addresses_of_this_machine_and_its_network_and_what_is_none(address: str) -> None:
+def test_local_and_invalid_are_not_public(address: str) -> None:
     assert not is_public(address)
 
 
@@ -100,7 +100,7 @@ def test_what_pydantic_ai_blocks_is_blocked(address: IPv4Address | IPv6Address) 
     assert not (is_public(text) and (metadata or _ssrf.is_private_ip(text)))
 
 
-def test_every_notable_address_of_theirs_is_blocked_in_every_disguise() -> None:
+def test_disguised_private_is_blocked() -> None:
     bases = ("64:ff9b::", "64:ff9b:1::", "2002::", "2606:4700::5efe:0:0", "::ffff:0:0", "::")
     for notable in _NOTABLE:
         assert not is_public(str(notable))

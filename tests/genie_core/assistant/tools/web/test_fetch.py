@@ -86,9 +86,7 @@ async def serving() -> AsyncIterator[Site]:
         yield site
 
 
-async def test_a_text_is_read_by_name_at_the_address_that_was_checked(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_text_is_read_at_checked_address(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
     site.pages["/a?b=c"] = answer(b"green tea")
@@ -118,7 +116,7 @@ async def test_a_page_becomes_text_and_can_be_read_on(site: Site) -> None:
     assert "no text after that position" in said
 
 
-async def test_what_is_no_text_and_what_is_not_there_is_said(site: Site) -> None:
+async def test_non_text_and_absence_are_reported(site: Site) -> None:
     site.pages["/photo"] = answer(b"\x89PNG\0", Content_Type="image/png")
     assert "5 bytes of image/png, which is not text" in await site.fetched("/photo")
     assert "answered 404 Not Found" in await site.fetched("/nope", "b.example")
@@ -128,7 +126,7 @@ async def test_what_is_no_text_and_what_is_not_there_is_said(site: Site) -> None
     assert "can't be read" in await site.fetched("/odd", "d.example")
 
 
-async def test_redirections_are_followed_without_cookies(site: Site) -> None:
+async def test_redirects_carry_no_cookies(site: Site) -> None:
     site.pages["/one"] = to("/two")
     site.pages["/two"] = to("three")
     site.pages["/three"] = answer(b"arrived")
@@ -167,7 +165,7 @@ async def test_where_a_redirection_must_not_lead(site: Site, location: str, why:
      "http://0x7f.1:{}/", "http://[::ffff:127.0.0.1]:{}/", "http://0.0.0.0:{}/",
      "http://[::ffff:7f00:1]:{}/", "http://169.254.169.254/"],
 )  # fmt: skip
-async def test_this_machine_is_not_reached_however_it_is_called(site: Site, url: str) -> None:
+async def test_own_machine_is_never_reached(site: Site, url: str) -> None:
     said = await Web(ToolLimits(fetch_seconds=60.0)).fetch_url(url.format(site.port))
     assert said.startswith("Cannot do that: ")
     assert site.asked == []
@@ -183,7 +181,7 @@ async def test_credentials_of_a_cloud_are_never_read(host: str) -> None:
     assert "is never read" in await web.fetch_url(f"http://{host}/latest/meta-data/")
 
 
-async def test_a_redirection_to_the_credentials_of_a_cloud_is_refused(site: Site) -> None:
+async def test_redirect_to_cloud_is_refused(site: Site) -> None:
     site.pages["/"] = to("http://[::ffff:a9fe:a9fe]/latest/meta-data/")
     web = Web(ToolLimits(fetch_seconds=60.0, private_addresses=True), site.resolve)
     assert "which is another host" in await web.fetch_url(site.url("/"))
@@ -191,7 +189,7 @@ async def test_a_redirection_to_the_credentials_of_a_cloud_is_refused(site: Site
     assert "is never read" in await web.fetch_url("http://[::ffff:a9fe:a9fe]/latest/meta-data/")
 
 
-async def test_a_redirect_to_a_denied_address_is_not_followed(site: Site) -> None:
+async def test_redirect_to_denied_is_refused(site: Site) -> None:
     site.pages["/open"] = to("/private/x")
     site.pages["/private/x"] = answer(b"secret")
     web = replace(site.web(), denied=("*/private/*",))
@@ -199,14 +197,14 @@ async def test_a_redirect_to_a_denied_address_is_not_followed(site: Site) -> Non
     assert len(site.asked) == 1
 
 
-async def test_redirects_to_the_same_host_over_tls_are_followed() -> None:
+async def test_same_host_upgrade_is_followed() -> None:
     web, at = Web(), httpx2.URL("http://docs.example/page")
     web._check_redirect(at, httpx2.URL("https://docs.example/page"))
     with pytest.raises(Exception, match="another host"):
         web._check_redirect(httpx2.URL("https://docs.example/"), at)
 
 
-async def test_this_machine_is_reached_where_that_is_allowed(site: Site) -> None:
+async def test_allowed_own_machine_is_reached(site: Site) -> None:
     site.pages["/"] = answer(b"mine")
     web = Web(ToolLimits(fetch_seconds=60.0, private_addresses=True))
     assert "mine" in await web.fetch_url(f"http://localhost:{site.port}/")

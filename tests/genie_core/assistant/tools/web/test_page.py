@@ -40,7 +40,7 @@ def test_a_bomb_does_not_go_off() -> None:
         tracemalloc.stop()
 
 
-def test_text_is_decoded_by_what_it_says_of_itself() -> None:
+def test_declared_charset_decodes_text() -> None:
     for body, media in (
         ("Grüße".encode(), "text/plain"),
         ("Grüße".encode("latin-1"), 'text/plain; charset="ISO-8859-1"'),
@@ -63,7 +63,7 @@ def test_a_charset_cannot_name_something_else(charset: str) -> None:
     assert decoded(b"\\x41-abc", f"text/plain; charset={charset}") == "\\x41-abc"
 
 
-def test_pages_are_told_by_their_type_or_beginning() -> None:
+def test_html_is_known_by_type_or_start() -> None:
     assert is_html("x", "text/html; charset=utf-8")
     assert is_html("  <!-- x --> <!DOCTYPE HTML>", "")
     assert not is_html("<html>", "text/plain")

@@ -17,7 +17,7 @@ def test_a_page_becomes_text_with_its_structure() -> None:
     )
 
 
-def test_what_is_wrong_with_a_page_does_not_matter() -> None:
+def test_broken_page_is_still_read() -> None:
     assert readable("") == ""
     assert readable("just text") == "just text"
     assert readable("</p></a></pre></script><p>a<a href=x>b<a href=y>c") == "a[b](x)[c](y)"

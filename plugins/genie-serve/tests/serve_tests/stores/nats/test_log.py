@@ -116,9 +116,7 @@ class TestNatsLog(LogContract):
 
 
 @pytest.mark.drill
-async def test_a_connection_that_is_cut_within_writes_loses_and_doubles_nothing(
-    tmp_path: Path, drills: Callable[[int], int]
-) -> None:
+async def test_cut_writes_lose_nothing(tmp_path: Path, drills: Callable[[int], int]) -> None:
     async with NatsServers(tmp_path / "servers") as servers:
         with Cable(f"127.0.0.1:{servers.ports[0]}") as cable:
             store = await NatsStore.connect(servers.table(urls=(f"nats://{cable.address}",)))

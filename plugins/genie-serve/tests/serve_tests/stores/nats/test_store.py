@@ -30,13 +30,13 @@ async def store_on(servers: NatsServers, **changes: object) -> AsyncIterator[Nat
         await store.aclose()
 
 
-async def test_servers_that_sync_what_they_acknowledge_are_safe(tmp_path: Path) -> None:
+async def test_servers_that_sync_are_safe(tmp_path: Path) -> None:
     async with NatsServers(tmp_path) as servers, store_on(servers) as store:
         await store.check()
         await store.check()
 
 
-async def test_servers_that_sync_now_and_then_are_refused(tmp_path: Path) -> None:
+async def test_servers_with_late_sync_are_refused(tmp_path: Path) -> None:
     async with NatsServers(tmp_path, sync="2m") as servers, store_on(servers) as store:
         with pytest.raises(
             UnsafeStore, match=r"the NATS server n0 acknowledges .*: set `sync_interval: always`"
@@ -44,7 +44,7 @@ async def test_servers_that_sync_now_and_then_are_refused(tmp_path: Path) -> Non
             await store.check()
 
 
-async def test_without_monitoring_the_operator_says_that_servers_sync(tmp_path: Path) -> None:
+async def test_unmonitored_sync_needs_setting(tmp_path: Path) -> None:
     async with NatsServers(tmp_path) as servers:
         async with store_on(servers, monitor=()) as store:
             with pytest.raises(UnsafeStore, match="synced = true"):
@@ -53,7 +53,7 @@ async def test_without_monitoring_the_operator_says_that_servers_sync(tmp_path: 
             await store.check()
 
 
-async def test_monitoring_that_does_not_answer_is_named(tmp_path: Path) -> None:
+async def test_silent_monitor_is_named(tmp_path: Path) -> None:
     async with NatsServers(tmp_path) as servers:
         async with store_on(servers, monitor=("http://127.0.0.1:1",)) as store:
             with pytest.raises(StoreUnavailable, match=r"http://127\.0\.0\.1:1"):
@@ -87,7 +87,7 @@ async def test_leases_last_as_long_for_all_machines(tmp_path: Path) -> None:
                 await store.check()
 
 
-async def test_servers_that_do_not_answer_are_told_in_one_line(tmp_path: Path) -> None:
+async def test_unreachable_servers_are_one_line(tmp_path: Path) -> None:
     servers = NatsServers(tmp_path)
     hosts = [f"127.0.0.1:{port}" for port in servers.ports]
     with pytest.MonkeyPatch.context() as patch:
@@ -126,7 +126,7 @@ async def test_documents_come_back_and_go(tmp_path: Path) -> None:
         assert await documents.keys() == ["passes.a", "room.b-1"]
 
 
-async def test_files_come_back_whole_and_go_with_their_room(tmp_path: Path) -> None:
+async def test_files_are_stored_per_room(tmp_path: Path) -> None:
     content = b"0123456789abcdef" * 40_000
     digest = hashlib.sha256(content).hexdigest()
     source, target = tmp_path / "source", tmp_path / "target"
@@ -145,7 +145,7 @@ async def test_files_come_back_whole_and_go_with_their_room(tmp_path: Path) -> N
         assert await files.get("another room", digest, str(target))
 
 
-async def test_a_file_that_is_not_what_its_digest_says_is_not_given_out(tmp_path: Path) -> None:
+async def test_mismatched_digest_is_refused(tmp_path: Path) -> None:
     source, target = tmp_path / "source", tmp_path / "target"
     source.write_bytes(b"something else")
     digest = hashlib.sha256(b"this").hexdigest()
@@ -156,7 +156,7 @@ async def test_a_file_that_is_not_what_its_digest_says_is_not_given_out(tmp_path
         assert sorted(each.name for each in tmp_path.iterdir()) == ["nats", "source"]
 
 
-async def test_a_lease_is_held_by_one_until_it_is_released(tmp_path: Path) -> None:
+async def test_lease_is_exclusive_until_release(tmp_path: Path) -> None:
     async with NatsServers(tmp_path) as servers, store_on(servers, lease=1) as store:
         first, second, other = store.lease("a"), store.lease("a"), store.lease("b")
         await first.acquire()
@@ -171,9 +171,7 @@ async def test_a_lease_is_held_by_one_until_it_is_released(tmp_path: Path) -> No
         await waiting
 
 
-async def test_a_process_that_was_stopped_finds_its_lease_lost(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_stopped_process_loses_lease(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with NatsServers(tmp_path) as servers, store_on(servers, lease=60) as store:
         lease = store.lease("a")
         await lease.acquire()
@@ -182,7 +180,7 @@ async def test_a_process_that_was_stopped_finds_its_lease_lost(
         await lease.hold()
 
 
-async def test_a_lease_is_lost_while_the_store_does_not_answer(tmp_path: Path) -> None:
+async def test_silent_store_loses_lease(tmp_path: Path) -> None:
     async with NatsServers(tmp_path) as servers, store_on(servers, lease=1) as store:
         lease = store.lease("a")
         await lease.acquire()
@@ -193,7 +191,7 @@ async def test_a_lease_is_lost_while_the_store_does_not_answer(tmp_path: Path) -
             servers.resume()
 
 
-async def test_a_lease_that_was_written_by_another_process_is_lost(tmp_path: Path) -> None:
+async def test_overwritten_lease_is_lost(tmp_path: Path) -> None:
     async with NatsServers(tmp_path) as servers, store_on(servers, lease=60) as store:
         lease = store.lease("a")
         lease._lasts = 2
