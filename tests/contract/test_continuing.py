@@ -65,7 +65,7 @@ def continue_in_a_new_room(bob: Terminal) -> None:
     bob.say("typed while nobody hosted")
     bob.wait_for("typed while nobody hosted", "unsent")
     bob.say("/continue")
-    bob.wait_for("Continue in a new room?", "nothing is", gone="one moment")
+    bob.wait_for("Continue in a new room?", "enter continue it", gone="… enter")
     bob.press("enter")
     bob.wait_for("127.0.0.1:", "online", "before", "typed while nobody hosted", gone="unsent")
 
@@ -75,7 +75,7 @@ def answer(terminal: Terminal, key: str) -> None:
     terminal.press("f7")
     terminal.wait_for(key, gone="one moment")
     terminal.press(key[0])
-    terminal.wait_for("enter continue", gone="one moment")
+    terminal.wait_for("enter continue", gone="? …")
     terminal.press("enter")
 
 

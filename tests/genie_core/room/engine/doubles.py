@@ -21,7 +21,7 @@ from genie_core.room.state.room_state import RoomState
 class FakeRoom:
     """Takes what the engine of `name` publishes; `record` decides what becomes of it."""
 
-    limits = SimpleNamespace(frame_bytes=100_000 + 2 * ENVELOPE)
+    messages = SimpleNamespace(limits=SimpleNamespace(frame_bytes=100_000 + 2 * ENVELOPE))
     device = ""
 
     def __init__(
