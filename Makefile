@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
-JOBS   ?= 5
+JOBS   ?= 4
 PEER   := .venv-bench/.ready
 SITE   := .venv-docs/.ready
 PYTEST := -m pytest
@@ -20,7 +20,7 @@ run: $(READY) ## Start genie-tui (ARGS="host --title Standup" passes arguments o
 	@$(BIN)/python -m genie_tui $(ARGS)
 
 # Files run in their order, with those that wait for programs among the others (conftest.py). Python
-# keeps what it compiles, whatever the environment says: six processes import the same modules.
+# keeps what it compiles, whatever the environment says: five processes import the same modules.
 test: export PYTHONDONTWRITEBYTECODE =
 test: $(READY) ## Run all tests, or a plugin's (PLUGIN=serve; ARGS="-k approval", JOBS=2)
 	$(BIN)/python $(PYTEST) -n $(JOBS) --dist loadfile --no-loadscope-reorder $(PLUGIN:%=plugins/genie-%) $(ARGS)

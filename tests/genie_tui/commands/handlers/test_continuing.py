@@ -94,11 +94,9 @@ async def test_question_is_answered_when_keys_count(member: ScriptedJoinedRoom, 
         assert "also there: dave" in text
         await pilot.press("f7")
         await until(pilot, lambda: requests.has_focus)
-        await pilot.press(key)  # too early to count: it is text for the composer
+        await pilot.press("enter")  # chooses nothing
         assert requests.callers == (CAROLS,)
         clock.rest()
-        await pilot.press("f7")
-        await until(pilot, lambda: requests.has_focus)
         await answer(pilot, clock, key)
         await until(pilot, lambda: not requests.callers)
         if key == "a":
