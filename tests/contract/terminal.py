@@ -2,6 +2,7 @@
 
 import contextlib
 import fcntl
+import math
 import os
 import pty
 import resource
@@ -22,8 +23,13 @@ from typing import Any, Final, Self
 import pyte
 from tests.limits import scaled
 
+from genie_tui.widgets.approvals.key_guard import BURST
+
 DEADLINE: Final = scaled(60.0)
 """Seconds within which anything waited for has to show. Generous: it only ends a broken test."""
+
+BETWEEN_KEYS: Final = 2 * BURST
+"""Seconds between two keys: keys that follow one another faster are no person's to the program."""
 
 ALTERNATE_SCREEN_OFF: Final = b"\x1b[?1049l"
 
@@ -82,6 +88,7 @@ class Terminal:
         self._unshown = b""
         self._shows_whole_frames = False
         self._closing = threading.Event()
+        self._typed_at = -math.inf
         self.process = subprocess.Popen(
             [*command, *arguments],
             cwd=cwd,
@@ -169,11 +176,13 @@ class Terminal:
     def type(self, text: str) -> None:
         """Type characters, as fast as a terminal delivers them."""
         os.write(self._master, text.encode())
+        self._typed_at = time.monotonic()
 
     def press(self, *names: str) -> None:
-        """Press keys by name, or by character, one after the other."""
+        """Press keys by name, or by character, each as long after the one before as a person."""
         for name in names:
-            os.write(self._master, KEYS.get(name, name).encode())
+            time.sleep(max(self._typed_at + BETWEEN_KEYS - time.monotonic(), 0))
+            self.type(KEYS.get(name, name))
 
     def paste(self, text: str) -> None:
         """Paste in the way of a terminal in bracketed-paste mode."""

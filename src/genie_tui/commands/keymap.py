@@ -29,7 +29,7 @@ REST: Final = 0.4
 """Seconds without a key before the key that opens a request: the person is not typing."""
 
 LATELY: Final = 1.0
-"""Seconds after a key in which what it does has happened."""
+"""Seconds within which the app has acted on a key."""
 
 _CONTEXTS: Final = {scope.context: scope for scope in Scope}
 

@@ -99,10 +99,10 @@ class KeysLine(KeyText):
                 if self._confirms:
                     self._guard.arm()
                 self._guard.ask(action)
-            case Outcome.TOO_SOON if question is not None and self._confirms:
-                self._guard.ask(question)
             case Outcome.TOO_SOON:
                 self._too_soon = True
+                if question is not None and self._confirms:
+                    self._guard.ask(question)
         self._show()
         return typed
 

@@ -57,7 +57,7 @@ class Messages:
         Until the room acknowledges the message, it is sent again on each connection. `reply_to` is
         the number of the message or answer that it replies to. With `to`, only that member can read
         it, and with this person's own name only they and their agent; it takes neither files nor
-        quotes. A `quiet` message alerts nobody.
+        quotes. A `quiet` message rings no bell and shows no notification.
 
         Raises:
             NotPrivate: the message can't be sent privately.

@@ -293,7 +293,7 @@ class MessagePosted(Body, tag="said", frozen=True):
     time, in logs from before there were visits. `reply_to` is the number of the message or answer
     that it replies to, 0 for none, and `about` the signature of that.
 
-    A `quiet` message alerts nobody: no bell, no notification.
+    A `quiet` message rings no bell and shows no notification.
 
     With `to`, only the author and that member can read it: `sealed` has its text. A private request
     is one to oneself: only the author's own engine answers it, and all steps of that are sealed, too.

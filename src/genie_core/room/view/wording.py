@@ -320,7 +320,7 @@ def _undecided(thread: MessageThread, whose: str) -> str:
 DELETED: Final = "deleted by its author"
 EDITED: Final = "edited"
 QUIET: Final = "quiet"
-"""Stands for a message that alerted nobody."""
+"""Marks a message that its author sent without a notification."""
 """Stands in place of a message that its author took back."""
 
 _FENCE: Final = re.compile(r"^ {0,3}```[ ]*+(?P<language>[\w+#.-]*+)[ ]*+$", re.MULTILINE)

@@ -148,7 +148,7 @@ class KeyGuard(Generic[QuestionT]):
             return Outcome.CHOSEN
         if rest < BURST:
             return Outcome.TOO_SOON
-        if pressed - self._stood < self._look:
+        if max(pressed - self._stood, 0.0) < self._look:
             self._question = question
             return Outcome.TOO_SOON
         self._typed = ""

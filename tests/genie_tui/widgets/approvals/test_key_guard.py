@@ -63,6 +63,16 @@ def test_enter_counts_once_request_was_seen() -> None:
     assert keys.press(Use.CONFIRMS) is Outcome.CONFIRMED
 
 
+def test_enter_needs_no_look_where_none_is_asked() -> None:
+    clock = HandClock()
+    keys = KeyGuard[str](clock, look=0.0)
+    keys.arm(clock())
+    keys.ask("really?")
+    clock.rest(0.2)
+    keys.stand()  # noted after the drawing, when the person has answered what they saw
+    assert keys.press(Use.CONFIRMS, age=0.1) is Outcome.CONFIRMED
+
+
 def test_drawing_later_extends_the_look() -> None:
     keys, clock = guard(awake=True)
     clock.rest(LOOK)

@@ -471,7 +471,7 @@ async def test_visitor_types_commands(site: Site) -> None:
         ("/srv:prompt x", visitor.NO_PROMPTS),
         ("/edit 2 mine now", "You can change only your own messages."),
         ("/delete 99", "There is no message 99"),
-        ("/msg nobody hello", "nobody has never been in this room"),
+        ("/msg zoe hello", "zoe has never been in this room"),
         ("hello\n/msg ann secret", "a line begins with /msg"),
     ],
 )
